@@ -1,0 +1,6 @@
+/* Every encoding, in the order of tables and plots. One line each: ENCODING(name) needs `const
+   Encoding encoding_name` in encodings/name.c. */
+ENCODING(nope)
+ENCODING(sinusoidal)
+ENCODING(learned)
+ENCODING(rope)

@@ -1,0 +1,112 @@
+/* config: one run, as plain C. src/lua/ fills it from a Lua file and overrides; everything else
+   only reads it. The tables below declare every key once (src/option.h): validation, `check`,
+   docs/CONFIG.md, the editor's annotations, the resolved JSON and the run's identity follow. */
+#ifndef SRC_CONFIG_H
+#define SRC_CONFIG_H
+
+#include "encodings/encoding.h"
+#include "src/option.h"
+#include "tasks/task.h"
+
+enum { CONFIG_STAGES = 32 };
+
+/* Room for the option struct of any kind. */
+typedef union {
+    max_align_t align;
+    unsigned char bytes[OPTION_STRUCT_SIZE];
+} KindOptions;
+
+typedef enum { DECAY_CONSTANT, DECAY_COSINE, DECAY_LINEAR } Decay; /* words of train.decay */
+
+/* A run of steps with its own length and task options. A config without train.stages has one. */
+typedef struct {
+    int64_t steps;
+    Span length;              /* tokens of a sequence; one draw a batch */
+    int64_t batch;            /* sequences a step; 0: train.tokens / length, at least 1 */
+    KindOptions task_options; /* the task's options with those that the stage sets */
+} Stage;
+
+typedef struct {
+    char name[OPTION_TEXT_SIZE];
+    int64_t seed;
+    int64_t init_seed, data_seed; /* seed unless given */
+
+    const Task *task;
+    KindOptions task_options;
+
+    struct {
+        int64_t layers, width, heads;
+        int64_t mlp;    /* width of the MLP as a multiple of width; 0: no MLP */
+        bool bias;      /* biases in the linear layers and the norms */
+        bool tied;      /* the output matrix is the token embedding */
+        double dropout; /* after the embedding, attention output and MLP */
+        double init_std;
+        const Encoding *encoding;
+        KindOptions encoding_options;
+        const PositionSource *positions;
+        KindOptions position_options;
+    } model;
+
+    struct {
+        int64_t steps;  /* without stages */
+        Span length;    /* without stages */
+        int64_t batch;  /* sequences a step; 0: from tokens */
+        int64_t tokens; /* a step, whatever the length */
+        int64_t accumulate; /* micro-batches a step: the batch is cut in this many parts */
+        double learning_rate;
+        int decay; /* Decay, over all steps after the warm-up */
+        double final_rate;   /* learning rate at the end of the decay, as a share of the peak */
+        int64_t warmup;      /* steps of linear warm-up at the start */
+        int64_t stage_warmup;/* and at the start of each later stage */
+        double weight_decay, beta1, beta2, epsilon;
+        double clip; /* largest global norm of the gradient; 0: no clipping */
+        int64_t log_every;        /* steps between lines of events.jsonl and rows of /train */
+        int64_t checkpoint_every; /* steps; 0: only when stopped */
+        int64_t snapshot_every;   /* steps between snapshots of learned position tables; 0: none */
+        int stage_count;
+        Stage stages[CONFIG_STAGES];
+        int64_t total_steps; /* of all stages */
+        /* train.learning_rate given as a Lua function: its values for steps 1 .. total_steps
+           (schedule[step - 1]), used as they are; NULL otherwise. */
+        double *schedule;
+    } train;
+
+    struct {
+        IntegerList lengths;
+        int64_t examples; /* a length */
+        int64_t every;    /* steps; 0: only at the end */
+    } evaluate;
+
+    /* Where the values came from, for the result file. */
+    char *path;          /* the config file */
+    char *lua;           /* its text as read, then the text of included files */
+    char *resolved_json; /* every value, sorted keys, shortest exact numbers */
+    char *sources;       /* a line a key: "model.width  256  command line" */
+    char *overrides;     /* a line each, as given */
+    char *sha256;        /* hex SHA-256 of resolved_json less the keys that do not change a result */
+    char *id;            /* "rope-s1-3f9a2c" */
+} Config;
+
+extern const Option config_options[];   /* name, seed, init_seed, data_seed */
+extern const Option model_options[];    /* offsets in Config: all tables of this header */
+extern const Option train_options[];
+extern const Option evaluate_options[];
+
+/* Dies never: src/lua/config.h reports mistakes. Frees what the config owns. */
+void config_free(Config *config);
+
+/* The stage that step (from 1) belongs to, and (first, when not NULL) the stage's first step. */
+int config_stage(const Config *config, int64_t step, int64_t *first);
+
+/* The learning rate of step (from 1): warm-up, then the decay, times the warm-up of its stage; or
+   the tabulated function. */
+double config_learning_rate(const Config *config, int64_t step);
+
+/* The longest length of training. */
+size_t config_longest(const Config *config);
+
+/* The length and the number of sequences of a step's batch: one draw from (data seed, RNG_LENGTH,
+   step). */
+void config_batch(const Config *config, int64_t step, size_t *length, size_t *batch);
+
+#endif

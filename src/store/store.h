@@ -1,0 +1,96 @@
+/* store: plain arrays ↔ HDF5 files. The only folder that includes HDF5.
+ *
+ * A file is built in memory (core driver, low bound EARLIEST), its image is re-opened and checked,
+ * and then published: write → fsync → close → rename → fsync of the folder. A reader never sees
+ * half a file, and a failing write loses nothing that was there. */
+#ifndef SRC_STORE_STORE_H
+#define SRC_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_RUN_FORMAT "posenc-run"
+#define STORE_CHECKPOINT_FORMAT "posenc-checkpoint"
+#define STORE_FORMAT_VERSION "1.0"
+
+typedef enum { STORE_FLOAT32, STORE_FLOAT64, STORE_INT32, STORE_INT64, STORE_BOOLEAN } StoreType;
+enum { STORE_RANK = 5 };
+
+/* ---- writing -------------------------------------------------------------------------- */
+
+typedef struct StoreWriter StoreWriter;
+
+/* A new file in memory. Dies with EXIT_INTERNAL when libhdf5 refuses. */
+StoreWriter *store_create(void);
+
+/* Groups are made on the way: path is absolute, "/train/loss". Attributes belong to the group or
+   dataset at `path` ("/" for the root). */
+void store_group(StoreWriter *writer, const char *path);
+void store_attribute_text(StoreWriter *writer, const char *path, const char *name,
+                          const char *value);
+void store_attribute_texts(StoreWriter *writer, const char *path, const char *name, size_t count,
+                           const char *const *values);
+void store_attribute_number(StoreWriter *writer, const char *path, const char *name, double value);
+void store_attribute_integer(StoreWriter *writer, const char *path, const char *name,
+                             int64_t value);
+void store_attribute_boolean(StoreWriter *writer, const char *path, const char *name, bool value);
+
+/* A scalar or one-dimensional dataset of UTF-8 texts. */
+void store_text(StoreWriter *writer, const char *path, const char *value);
+void store_texts(StoreWriter *writer, const char *path, size_t count, const char *const *values);
+
+/* An array: little-endian IEEE on disk, shuffle + deflate + fletcher32 where chunked. `data` is in
+   the machine's own form of `type` (booleans: uint8_t). With unlimited, axis 0 may grow in place
+   by other tools. */
+void store_array(StoreWriter *writer, const char *path, StoreType type, int rank,
+                 const size_t *dims, const void *data, bool unlimited);
+
+/* Makes the one-dimensional dataset `scale` a dimension scale of that name, and attaches it to
+   axis `axis` of `path` (label included). */
+void store_scale(StoreWriter *writer, const char *path, int axis, const char *scale);
+
+/* Publishes the file and releases the writer. Returns 0, or an errno with the old file intact and
+   no temporary file left. The temporary is `path` with ".tmp" behind it: callers hold the run's
+   lock. */
+int store_publish(StoreWriter *writer, const char *path);
+void store_discard(StoreWriter *writer);
+
+/* The same protocol for plain bytes. */
+int store_publish_bytes(const void *bytes, size_t size, const char *path);
+
+/* ---- reading: every file is foreign ---------------------------------------------------- */
+
+typedef struct StoreReader StoreReader;
+
+/* Opens read-only: hard links only, no external storage, no virtual datasets, no plugin filters.
+   NULL with one sentence in *reason (valid until the next call) when it is no such file. */
+StoreReader *store_open(const char *path, const char **reason);
+void store_close(StoreReader *reader);
+
+bool store_exists(StoreReader *reader, const char *path);
+/* Members of a group by creation order; the caller frees names and each name. -1: no such group. */
+int store_members(StoreReader *reader, const char *path, char ***names);
+/* Rank and dims, -1 when there is no array of numbers at path. */
+int store_shape(StoreReader *reader, const char *path, StoreType *type, size_t dims[STORE_RANK]);
+/* Converts to `type` and fills data, whose shape the caller states: it must be the file's. */
+bool store_read(StoreReader *reader, const char *path, StoreType type, int rank,
+                const size_t *dims, void *data);
+/* Fresh memory (free), or NULL. */
+char *store_read_text(StoreReader *reader, const char *path);
+char *store_read_attribute_text(StoreReader *reader, const char *path, const char *name);
+bool store_read_attribute_number(StoreReader *reader, const char *path, const char *name,
+                                 double *value);
+/* Why the last call on this reader said no; one sentence. */
+const char *store_reason(const StoreReader *reader);
+
+/* Is it a whole, well-formed file of this format? NULL, or one sentence. Used by `verify`. */
+const char *store_verify(const char *path);
+
+/* Call once, first of all HDF5 uses: no exit handler, no error stacks on stderr, no plugins. */
+void store_start(void);
+
+/* Versions, for --version and /environment. */
+const char *store_library_version(void);
+
+#endif

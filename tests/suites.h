@@ -1,0 +1,12 @@
+/* Every Check suite: one line each, SUITE(name) needs `Suite *suite_name(void)` in
+   tests/test_name.c. */
+SUITE(rng)
+SUITE(tasks)
+SUITE(config)
+SUITE(store)
+SUITE(optim)
+SUITE(ops)
+SUITE(encodings)
+SUITE(attention)
+SUITE(model)
+SUITE(run)
