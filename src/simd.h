@@ -1,0 +1,111 @@
+/* simd: vectors of 64 bytes in plain GNU C (no intrinsics), and the elementary functions that the
+   hot loops need. A real build uses polynomials that inline and vectorise; the double build, which
+   exists for gradient checks, uses libm. Everything is elementwise or sums in one fixed order, so
+   a row's bits do not depend on its neighbours. */
+#ifndef SRC_SIMD_H
+#define SRC_SIMD_H
+
+#include "src/base.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LANES = 64 / sizeof(real) };
+
+/* May be loaded from any address of a real. */
+typedef real Lanes __attribute__((vector_size(64), aligned(sizeof(real)), may_alias));
+
+#ifdef REAL_DOUBLE
+typedef int64_t IntLanes __attribute__((vector_size(64)));
+#define LOG2E 1.4426950408889634
+#define LN2 0.6931471805599453
+#else
+typedef int32_t IntLanes __attribute__((vector_size(64)));
+#define LOG2E 1.4426950408889634F
+#define LN2 0.6931471805599453F
+#endif
+
+static inline Lanes lanes_load(const real *from) { return *(const Lanes *)from; }
+static inline void lanes_store(real *to, Lanes x) { *(Lanes *)to = x; }
+static inline Lanes lanes_all(real x) { return x - (Lanes){0}; }
+
+static inline Lanes lanes_select(IntLanes mask, Lanes yes, Lanes no) {
+    return (Lanes)((mask & (IntLanes)yes) | (~mask & (IntLanes)no));
+}
+static inline Lanes lanes_most(Lanes a, Lanes b) { return lanes_select(a > b, a, b); }
+
+/* A tree of shuffles: gcc 12 ends a plain vector reduction in dependent scalar additions. */
+#define LANES_FOLD(a, OP, ...) a = OP(a, __builtin_shufflevector(a, a, __VA_ARGS__))
+#ifdef REAL_DOUBLE
+#define LANES_TREE(a, OP)                                                                          \
+    LANES_FOLD(a, OP, 4, 5, 6, 7, 0, 1, 2, 3);                                                     \
+    LANES_FOLD(a, OP, 2, 3, 0, 1, 6, 7, 4, 5);                                                     \
+    LANES_FOLD(a, OP, 1, 0, 3, 2, 5, 4, 7, 6)
+#else
+#define LANES_TREE(a, OP)                                                                          \
+    LANES_FOLD(a, OP, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);                       \
+    LANES_FOLD(a, OP, 4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11);                       \
+    LANES_FOLD(a, OP, 2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);                       \
+    LANES_FOLD(a, OP, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
+#endif
+#define LANES_PLUS(a, b) ((a) + (b))
+
+static inline real lanes_sum(Lanes a) {
+    LANES_TREE(a, LANES_PLUS);
+    return a[0];
+}
+static inline real lanes_greatest(Lanes a) {
+    LANES_TREE(a, lanes_most);
+    return a[0];
+}
+
+/* Loads the first `count` (< LANES) elements, the rest `fill`. */
+static inline Lanes lanes_load_part(const real *from, size_t count, real fill) {
+    Lanes x = lanes_all(fill);
+    real part[LANES];
+    memcpy(part, &x, sizeof part);
+    memcpy(part, from, count * sizeof(real));
+    memcpy(&x, part, sizeof part);
+    return x;
+}
+static inline void lanes_store_part(real *to, Lanes x, size_t count) {
+    memcpy(to, &x, count * sizeof(real));
+}
+
+/* 2^x: relative error below 2e-7 (float) where the result is a normal number, exactly 0 below that
+   and for -inf, 2^127 above 127; NaN stays NaN, so that guards see it. Cephes' polynomial of degree 6 on [-0.5, 0.5]. */
+static inline Lanes lanes_exp2(Lanes x) {
+#ifdef REAL_DOUBLE
+    for (int lane = 0; lane < LANES; lane++) x[lane] = exp2(x[lane]);
+    return x;
+#else
+    const Lanes magic = lanes_all(12582912.0F); /* 1.5 * 2^23: adding it rounds to an integer */
+    IntLanes dead = x < lanes_all(-126.0F);
+    x = lanes_select(x > lanes_all(127.0F), lanes_all(127.0F), x);
+    x = lanes_select(dead, lanes_all(0.0F), x);
+    Lanes rounded = x + magic;
+    Lanes f = x - (rounded - magic);
+    Lanes p = lanes_all(1.535336188319500e-4F);
+    p = p * f + 1.339887440266574e-3F;
+    p = p * f + 9.618437357674640e-3F;
+    p = p * f + 5.550332471162809e-2F;
+    p = p * f + 2.402264791363012e-1F;
+    p = p * f + 6.931472028550421e-1F;
+    p = p * f + 1.0F;
+    p = (Lanes)((IntLanes)p + ((IntLanes)rounded << 23));
+    return (Lanes)((IntLanes)p & ~dead);
+#endif
+}
+
+static inline real real_exp2(real x) {
+#ifdef REAL_DOUBLE
+    return exp2(x);
+#else
+    return lanes_exp2(lanes_all(x))[0];
+#endif
+}
+
+/* 1 / (1 + e^-x). */
+static inline Lanes lanes_sigmoid(Lanes x) { return 1 / (1 + lanes_exp2(x * -LOG2E)); }
+
+#endif
