@@ -12,36 +12,37 @@
 
 /* What a stream is for. Values are part of the mapping: append only. */
 typedef enum {
-    RNG_INIT = 1,      /* initial parameters; step = hash of the parameter's name */
-    RNG_TRAIN = 2,     /* training examples */
-    RNG_EVALUATE = 3,  /* evaluation examples */
-    RNG_SHOW = 4,      /* examples for `data` */
-    RNG_LENGTH = 5,    /* the length of a batch */
+    RNG_INIT = 1,     /* initial parameters; step = hash of the parameter's name */
+    RNG_TRAIN = 2,    /* training examples */
+    RNG_EVALUATE = 3, /* evaluation examples */
+    RNG_SHOW = 4,     /* examples for `data` */
+    RNG_LENGTH = 5,   /* the length of a batch */
     RNG_DROPOUT = 6,
-    RNG_POSITION = 7,  /* drawn positions */
-    RNG_VALIDATE = 8,  /* validation examples, for choosing between settings */
-    RNG_TEST = 9       /* unit tests */
+    RNG_POSITION = 7, /* drawn positions */
+    RNG_VALIDATE = 8, /* validation examples, for choosing between settings */
+    RNG_TEST = 9      /* unit tests */
 } RngPurpose;
 
 typedef struct {
-    uint32_t key[2];
-    uint32_t counter[4]; /* [0] blocks drawn so far; [1] item; [2] step; [3] purpose and high bits */
+    uint32_t key[2];     /* seed, low word first */
+    uint32_t counter[4]; /* blocks drawn; item; step's low word; its high word << 8 | purpose */
     uint32_t block[4];
     int used; /* words of `block` already handed out */
 } Rng;
 
-/* The start of a stream. step and item below 2^40 and 2^32. */
+/* The start of a stream of 2^34 words. step < 2^56, item < 2^32. */
 Rng rng_stream(int64_t seed, RngPurpose purpose, uint64_t step, uint64_t item);
 
 uint32_t rng_bits(Rng *rng);
-double rng_uniform(Rng *rng);                     /* [0, 1), 53 bits */
-uint64_t rng_below(Rng *rng, uint64_t bound);     /* 0 .. bound-1 without bias; bound > 0 */
-double rng_normal(Rng *rng);                      /* mean 0, deviation 1 (Box-Muller) */
+double rng_uniform(Rng *rng);                 /* [0, 1), 53 bits */
+uint64_t rng_below(Rng *rng, uint64_t bound); /* 0 .. bound-1 without bias; bound > 0 */
+double rng_normal(Rng *rng);                  /* mean 0, deviation 1 (Box-Muller) */
 void rng_shuffle(Rng *rng, int32_t *values, size_t count);
 /* `count` different values of 0 .. bound-1, in random order; count <= bound. */
 void rng_choose(Rng *rng, size_t count, size_t bound, int32_t *values);
 
-/* A 64-bit hash of a text (FNV-1a), for streams keyed by a name. */
+/* A hash of a text, for streams keyed by a name: it fits `step` (64-bit FNV-1a, its highest 8 bits
+   folded into the lowest). */
 uint64_t rng_hash(const char *text);
 
 #endif
