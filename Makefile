@@ -1,20 +1,20 @@
 # make            the program, for the instruction set of this machine
 # make help       what else there is
 #
-# Settings, on the command line or from the environment:
+# Settings, on the command line:
 CC      ?= cc
-ISA     ?= $(shell . scripts/isa.sh; echo $$isa)
-FLAVOUR ?=#     one of double plain asan tsan; empty: the program as it is run
-WERROR  ?=#     1: warnings are errors
-BUILD   ?= build/$(ISA)$(addprefix -,$(filter-out cc gcc,$(notdir $(CC))) $(FLAVOUR))
-JOBS    ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
-PYTHON  ?= python3
+ISA     := $(or $(HARNESS_ISA),$(shell . scripts/isa.sh; echo $$isa))
+FLAVOUR  =# one of double plain asan tsan; empty: the program as it is run
+WERROR   =# 1: warnings are errors
+BUILD    = build
+OUT      = $(BUILD)/$(ISA)$(addprefix -,$(filter-out cc gcc,$(notdir $(CC))))$(addprefix -,$(FLAVOUR))
+JOBS    := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 
 # What scripts/probe.sh found: the flags of each library, and what is missing. Probed again as long
 # as something is.
-ifeq ($(filter check check-learning clean double asan tsan plain lint format setup help,\
-      $(MAKECMDGOALS)),)
-include $(BUILD)/probe.mk
+ifneq ($(filter-out check check-learning double plain asan tsan lint format setup clean help,\
+       $(or $(MAKECMDGOALS),all)),)
+include $(OUT)/probe.mk
 endif
 
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -22,13 +22,12 @@ WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-proto
 # Not -ffast-math: masks need -inf, guards need isnan.
 OPTIMIZE = -O3 -fno-math-errno -fno-trapping-math
 SANITIZE =
-ONEDNN   = $(if $(ONEDNN_LIBS),-DHAVE_ONEDNN)
-LIBXSMM  = $(if $(LIBXSMM_LIBS),-DHAVE_LIBXSMM)
+BLAS     = $(if $(ONEDNN_LIBS),-DHAVE_ONEDNN) $(if $(LIBXSMM_LIBS),-DHAVE_LIBXSMM)
 BLAS_LIBS = $(LIBXSMM_LIBS) $(ONEDNN_LIBS)
 
-ifneq ($(filter double plain tsan,$(FLAVOUR)),)# no double product there; OpenMP of their own
-ONEDNN =
-LIBXSMM =
+# They have no double product, and code that ThreadSanitizer cannot see into.
+ifneq ($(filter double plain tsan,$(FLAVOUR)),)
+BLAS = -DNO_BLAS
 BLAS_LIBS =
 endif
 ifeq ($(FLAVOUR),double)
@@ -43,56 +42,120 @@ OPTIMIZE = -O1 -g
 SANITIZE = -fsanitize=thread
 endif
 
-CODE = -std=c11 -D_GNU_SOURCE $(PRECISION) $(ONEDNN) $(LIBXSMM) $(OPTIMIZE) $(ARCH_CFLAGS) \
+CODE = -std=c11 -D_GNU_SOURCE $(PRECISION) $(BLAS) $(OPTIMIZE) $(ARCH_CFLAGS) \
        $(OPENMP_CFLAGS) $(SANITIZE) $(CFLAGS)
-COMPILE = $(CC) $(CODE) -I. -I$(BUILD) $(WARNINGS) -MMD -MP $(PREFIX_CFLAGS)
+COMPILE = $(CC) $(CODE) -I. -I$(OUT) $(WARNINGS) -MMD -MP $(PREFIX_CFLAGS)
 LINK = $(CC) $(SANITIZE) $(LDFLAGS) $(PREFIX_LIBS)
 LIBS = $(HDF5_LIBS) $(LUA_LIBS) $(BLAS_LIBS) $(OPENMP_LIBS) -lm
 
 SOURCES = $(wildcard src/*.c src/*/*.c encodings/*.c tasks/*.c)
 TESTS   = $(wildcard tests/*.c)
-object  = $(patsubst %.c,$(BUILD)/%.o,$(1))
+object  = $(patsubst %.c,$(OUT)/%.o,$(1))
 LIBRARY = $(call object,$(filter-out src/main.c,$(SOURCES)))
 
-all: $(BUILD)/harness ## (default) the program, build/ISA/harness
+all: $(OUT)/harness ## (default) the program: build/ISA/harness, what ./harness starts
 
-tests: $(BUILD)/run_tests ## the test program, build/ISA/run_tests
+tests: $(OUT)/run_tests ## the test program: build/ISA/run_tests [SUITE...]
 
-$(BUILD)/harness: $(call object,src/main.c) $(LIBRARY)
+# Linked beside and moved into place: nobody starts half a program.
+$(OUT)/harness: $(call object,src/main.c) $(LIBRARY)
 	@echo "  link $@"
-	@$(LINK) -o $@ $^ $(LIBS)
+	@$(LINK) -o $@.new $^ $(LIBS)
+	@mv $@.new $@
 
-$(BUILD)/run_tests: $(call object,$(TESTS)) $(LIBRARY)
+$(OUT)/run_tests: $(call object,$(TESTS)) $(LIBRARY)
 	@echo "  link $@"
 	@$(LINK) -o $@ $^ $(LIBS) $(CHECK_LIBS)
 
 # Headers of a library are in reach only where its layer is.
-$(BUILD)/src/lua/%.o:   LAYER_CFLAGS = $(LUA_CFLAGS)
-$(BUILD)/src/store/%.o: LAYER_CFLAGS = $(HDF5_CFLAGS) -DH5_USE_110_API
-$(BUILD)/src/gemm.o:    LAYER_CFLAGS = $(ONEDNN_CFLAGS) $(LIBXSMM_CFLAGS)
-$(BUILD)/src/rng.o:     LAYER_CFLAGS = $(RANDOM123_CFLAGS)
-$(BUILD)/tests/%.o:     LAYER_CFLAGS = $(CHECK_CFLAGS) $(HDF5_CFLAGS) -DH5_USE_110_API
+$(OUT)/src/lua/%.o:   LAYER_CFLAGS = $(LUA_CFLAGS)
+$(OUT)/src/store/%.o: LAYER_CFLAGS = $(HDF5_CFLAGS) -DH5_USE_110_API
+$(OUT)/src/gemm.o:    LAYER_CFLAGS = $(ONEDNN_CFLAGS) $(LIBXSMM_CFLAGS)
+$(OUT)/src/rng.o:     LAYER_CFLAGS = $(RANDOM123_CFLAGS)
+$(OUT)/tests/%.o:     LAYER_CFLAGS = $(CHECK_CFLAGS) $(HDF5_CFLAGS) -DH5_USE_110_API
 
-$(BUILD)/%.o: %.c $(BUILD)/command | $(BUILD)/build_info.h
+$(OUT)/%.o: %.c $(OUT)/command | $(OUT)/build_info.h
 	@mkdir -p $(@D)
 	@echo "  cc   $<"
 	@$(COMPILE) $(LAYER_CFLAGS) -c -o $@ $<
 
--include $(patsubst %.c,$(BUILD)/%.d,$(SOURCES) $(TESTS))
+-include $(patsubst %.c,$(OUT)/%.d,$(SOURCES) $(TESTS))
 
 # Files that are looked at each time and written only when their content changed: the command line
 # (everything is compiled again) and what --version tells (the one object that includes it).
-$(BUILD)/command: FORCE
+$(OUT)/command: FORCE
 	$(if $(MISSING),$(error missing: $(MISSING). `make setup` installs it))
 	$(if $(SLOW),$(warning missing: $(SLOW), plain loops stand in and are slower. `make setup` \
 	installs it))
 	@scripts/write_changed.sh $@ echo '$(COMPILE) $(COMPILER)'
 
-$(BUILD)/build_info.h: FORCE
+$(OUT)/build_info.h: FORCE
 	@scripts/write_changed.sh $@ scripts/build_info.sh '$(ISA)' '$(COMPILER)' '$(CODE)'
 
-$(BUILD)/probe.mk: scripts/probe.sh $(if $(MISSING)$(SLOW)$(UNTESTED),FORCE)
+$(OUT)/probe.mk: scripts/probe.sh $(if $(MISSING)$(SLOW)$(UNTESTED),FORCE)
 	@scripts/write_changed.sh $@ scripts/probe.sh '$(CC)' '$(ISA)'
 
+# ---- tests ------------------------------------------------------------------------------------
+
+# One make a flavour: each has its own folder and flags.
+FLAVOUR_MAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+SETUP = $(if $(HARNESS_NO_SETUP),,scripts/setup.sh tests)
+RUN_TESTS = scripts/run_tests.sh
+flavour = $(OUT)-$(1)
+
+check: ## all tests, after installing what they need: float, double, files, launcher
+	@$(SETUP)
+	@$(FLAVOUR_MAKE) all tests
+	@$(FLAVOUR_MAKE) FLAVOUR=double tests
+	@$(FLAVOUR_MAKE) .venv/installed
+	@$(RUN_TESTS) $(OUT)/run_tests $(call flavour,double)/run_tests \
+	    'tests/test_files.sh $(OUT)/harness' tests/test_launcher.sh
+
+double: ## the program and its tests with real = double: gradients to 1e-8
+	@$(FLAVOUR_MAKE) FLAVOUR=double all tests
+	@$(RUN_TESTS) $(call flavour,double)/run_tests
+
+plain: ## the program and its tests without oneDNN and LIBXSMM
+	@$(FLAVOUR_MAKE) FLAVOUR=plain all tests
+	@$(RUN_TESTS) $(call flavour,plain)/run_tests
+
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(FLAVOUR_MAKE) FLAVOUR=asan tests
+	@$(RUN_TESTS) 'CK_FORK=no $(call flavour,asan)/run_tests'
+
+tsan: ## the tests under ThreadSanitizer: clang, libomp and its Archer (gcc's runtime misleads it)
+	@$(FLAVOUR_MAKE) CC=clang FLAVOUR=tsan tests
+	@$(RUN_TESTS) 'CK_FORK=no TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
+	    $(BUILD)/$(ISA)-clang-tsan/run_tests'
+
+check-learning: ## trains the shipped configs to their thresholds (minutes)
+	@$(FLAVOUR_MAKE) all .venv/installed
+	@$(RUN_TESTS) 'tests/test_learning.sh $(OUT)/harness'
+
+bench: all ## speed against the peak of this machine
+	@$(OUT)/harness bench
+
+lint: ## layers, includes, form of the files
+	@scripts/lint.sh
+
+format: ## clang-format over all C files
+	clang-format -i $(SOURCES) $(TESTS) $(wildcard */*.h */*/*.h)
+
+setup: ## installs what the program and its tests need
+	@scripts/setup.sh tests
+
+# Python for tests and plots, in a folder of its own.
+.venv/installed: scripts/requirements.txt
+	python3 -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+clean: ## removes build/ (results/ and .venv/ stay)
+	rm -rf $(BUILD)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /    make \1\t/p' Makefile | expand -t 24
+
 FORCE:
-.PHONY: all tests FORCE
+.PHONY: all tests check double plain asan tsan check-learning bench lint format setup clean help \
+        FORCE

@@ -1,0 +1,70 @@
+#!/bin/sh
+# setup.sh [tests]: installs what scripts/probe.sh does not find: what the program needs and, with
+# `tests`, what its tests need as well. Says what it will install and asks apt-get, as root or
+# through a sudo that wants no password; for other package managers it prints the line to type.
+# CC=clang looks for what clang needs.
+set -eu
+cc=${CC:-cc}
+found=$("$(dirname "$0")/probe.sh" "$cc")
+value() { printf '%s\n' "$found" | sed -n "s/^$1 = //p"; }
+needed=$(value MISSING)
+[ "${1:-}" != tests ] || needed="$needed $(value UNTESTED)"
+wanted=$(value SLOW)
+# shellcheck disable=SC2086 # a list of words
+set -- $needed $wanted
+[ $# -gt 0 ] || exit 0
+
+say() { printf 'harness: %s\n' "$*" >&2; }
+say "missing: $*"
+
+packages='gcc libc6-dev make libhdf5-dev liblua5.4-dev librandom123-dev check python3-venv'
+case $cc in *clang*) packages="$packages clang libomp-dev" ;; esac
+fast='libdnnl-dev libxsmm-dev' # not for every processor
+
+# Nothing was installed: tells how, and ends; what only makes it faster stops nobody.
+by_hand() {
+    cat >&2 <<END
+$1
+    Debian, Ubuntu   apt-get install $packages $fast
+    conda            conda install -c conda-forge c-compiler make hdf5 lua=5.4 check 'onednn=*=omp*'
+                     and the headers of https://github.com/DEShawResearch/random123
+END
+    [ -z "$needed" ]
+    exit
+}
+
+if command -v apt-get >/dev/null; then
+    as_root=
+    if [ "$(id -u)" != 0 ]; then
+        sudo -n true 2>/dev/null || by_hand 'Installing needs root. As root, or without it:'
+        as_root='sudo -n'
+    fi
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    apt() {
+        $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 "$@" \
+            >>"$log" 2>&1
+    }
+    say "asking apt-get for its lists of packages"
+    apt update || say "apt-get update failed; going on with the lists that are there"
+    for package in $fast; do
+        ! apt-cache show "$package" >/dev/null 2>&1 || packages="$packages $package"
+    done
+    say "installing with apt-get: $packages"
+    # shellcheck disable=SC2086 # a list of words
+    if ! apt install -y --no-install-recommends --no-upgrade $packages; then
+        tail -n 15 "$log" >&2
+        by_hand 'apt-get failed (its last lines are above). By hand:'
+    fi
+elif command -v dnf >/dev/null; then
+    by_hand "With dnf (not tried by us):
+    dnf install gcc make hdf5-devel lua-devel Random123-devel onednn-devel libxsmm-devel check-devel"
+elif command -v pacman >/dev/null; then
+    by_hand "With pacman (not tried by us; Random123 from the AUR):
+    pacman -S gcc make hdf5 lua54 onednn check python"
+elif command -v brew >/dev/null; then
+    by_hand "With Homebrew (not tried by us; Random123 from its repository):
+    brew install hdf5 lua@5.4 libomp onednn check"
+else
+    by_hand 'No package manager that this script knows. What is needed:'
+fi
