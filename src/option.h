@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 enum {
-    OPTION_TEXT_SIZE = 256, /* bytes of an OPTION_STRING field */
-    OPTION_LIST_SIZE = 64,  /* most values of an OPTION_INTEGERS field */
+    OPTION_TEXT_SIZE = 256,   /* bytes of an OPTION_STRING field */
+    OPTION_LIST_SIZE = 64,    /* most values of an OPTION_INTEGERS field */
     OPTION_STRUCT_SIZE = 1024 /* most bytes of a kind's option struct */
 };
 
@@ -20,7 +20,8 @@ typedef enum {
     OPTION_CHOICE,   /* field: int, the index of the word in `words` */
     OPTION_STRING,   /* field: char[OPTION_TEXT_SIZE] */
     OPTION_INTEGERS, /* field: IntegerList; one integer is a list of one */
-    OPTION_SPAN      /* field: Span: one integer, a list, or { from = a, to = b } */
+    OPTION_SPAN,     /* field: Span: one integer, a list, or { from = a, to = b } */
+    OPTION_SCHEDULE  /* field: double; or a Lua function of the step (train.learning_rate only) */
 } OptionType;
 
 typedef struct {
@@ -46,6 +47,13 @@ typedef struct {
 } Option;
 
 /* A kind: something chosen by name with options of its own (an encoding, a task). */
+typedef struct {
+    const char *name, *summary, *source;
+    const Option *options; /* NULL: none */
+    size_t options_size;   /* <= OPTION_STRUCT_SIZE */
+} Kind;
+
+/* In all of these a table may be NULL, which is an empty one. */
 
 /* Sets every field of `options` (a struct described by table) to its default. */
 void option_defaults(const Option *table, void *options);
@@ -60,7 +68,11 @@ char *option_format(const Option *option, const void *options);
    caller frees it. */
 char *option_allowed(const Option *option);
 
-/* The word of a choice by index ("interleaved|half", 1 → "half"); buffer of the caller. */
+/* The word of a choice by index ("interleaved|half", 1 → "half"); buffer of the caller, "" past
+   the end. */
 const char *option_word(const char *words, int index, char word[64]);
+
+/* The index of a word, or -1. */
+int option_choice(const char *words, const char *word);
 
 #endif
