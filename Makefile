@@ -7,7 +7,8 @@ ISA     := $(or $(HARNESS_ISA),$(shell . scripts/isa.sh; echo $$isa))
 FLAVOUR  =# one of double plain asan tsan; empty: the program as it is run
 WERROR   =# 1: warnings are errors
 BUILD    = build
-OUT      = $(BUILD)/$(ISA)$(addprefix -,$(filter-out cc gcc,$(notdir $(CC))))$(addprefix -,$(FLAVOUR))
+NAME     = $(strip $(ISA) $(filter-out cc gcc,$(notdir $(CC))) $(FLAVOUR))
+OUT      = $(BUILD)/$(subst $() ,-,$(NAME))
 JOBS    := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 
 # What scripts/probe.sh found: the flags of each library, and what is missing. Probed again as long

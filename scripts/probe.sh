@@ -39,7 +39,8 @@ search() {
 package() {
     for name; do
         if pkg-config --exists "$name" 2>/dev/null; then
-            echo "$(pkg-config --cflags "$name" | sed 's/-I/-isystem /g')|$(pkg-config --libs "$name")"
+            pkg-config --cflags "$name" | sed 's/-I/-isystem /g; s/$/|/' | tr -d '\n'
+            pkg-config --libs "$name"
             return
         fi
     done
@@ -73,7 +74,8 @@ echo "ARCH_CFLAGS = $arch"
 echo "PREFIX_CFLAGS = $prefix_cflags"
 echo "PREFIX_LIBS = $prefix_libs"
 
-search OPENMP '-fopenmp|-fopenmp' '-Xpreprocessor -fopenmp|-lomp' <<'END' || missing="$missing openmp"
+search OPENMP '-fopenmp|-fopenmp' '-Xpreprocessor -fopenmp|-lomp' \
+    <<'END' || missing="$missing openmp"
 #include <omp.h>
 int main(void) { return omp_get_max_threads() < 1; }
 END
@@ -124,6 +126,7 @@ search CHECK "$(package check)" '|-lcheck -lsubunit -lrt -lm -pthread' '|-lcheck
 int main(void) { return srunner_create(NULL) == NULL; }
 END
 python3 -c 'import ensurepip, venv' 2>/dev/null || untested="$untested python"
+command -v git >/dev/null || untested="$untested git"
 
 echo "MISSING = ${missing# }"
 echo "SLOW = ${slow# }"

@@ -17,7 +17,7 @@ set -- $needed $wanted
 say() { printf 'harness: %s\n' "$*" >&2; }
 say "missing: $*"
 
-packages='gcc libc6-dev make libhdf5-dev liblua5.4-dev librandom123-dev check python3-venv'
+packages='gcc libc6-dev make libhdf5-dev liblua5.4-dev librandom123-dev check python3-venv git'
 case $cc in *clang*) packages="$packages clang libomp-dev" ;; esac
 fast='libdnnl-dev libxsmm-dev' # not for every processor
 
@@ -26,7 +26,8 @@ by_hand() {
     cat >&2 <<END
 $1
     Debian, Ubuntu   apt-get install $packages $fast
-    conda            conda install -c conda-forge c-compiler make hdf5 lua=5.4 check 'onednn=*=omp*'
+    conda            conda install -c conda-forge c-compiler make hdf5 lua=5.4 check git \\
+                     'onednn=*=omp*'
                      and the headers of https://github.com/DEShawResearch/random123
 END
     [ -z "$needed" ]
@@ -58,13 +59,14 @@ if command -v apt-get >/dev/null; then
     fi
 elif command -v dnf >/dev/null; then
     by_hand "With dnf (not tried by us):
-    dnf install gcc make hdf5-devel lua-devel Random123-devel onednn-devel libxsmm-devel check-devel"
+    dnf install gcc make hdf5-devel lua-devel Random123-devel onednn-devel libxsmm-devel \\
+        check-devel git"
 elif command -v pacman >/dev/null; then
     by_hand "With pacman (not tried by us; Random123 from the AUR):
-    pacman -S gcc make hdf5 lua54 onednn check python"
+    pacman -S gcc make hdf5 lua54 onednn check python git"
 elif command -v brew >/dev/null; then
     by_hand "With Homebrew (not tried by us; Random123 from its repository):
-    brew install hdf5 lua@5.4 libomp onednn check"
+    brew install hdf5 lua@5.4 libomp onednn check git"
 else
     by_hand 'No package manager that this script knows. What is needed:'
 fi

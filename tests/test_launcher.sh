@@ -99,7 +99,9 @@ for i in 1 2 3 4; do
     ./harness >"$work/out$i" 2>"$work/err$i" </dev/null &
 done
 wait
-for i in 1 2 3 4; do holds 'of four starts at once every one runs' grep -q '^fourth' "$work/out$i"; done
+for i in 1 2 3 4; do
+    holds 'of four starts at once every one runs' grep -q '^fourth' "$work/out$i"
+done
 holds 'and one of them built' [ "$(cat "$work"/err? | grep -c 'building for')" = 1 ]
 
 HARNESS_ISA=pentium start
