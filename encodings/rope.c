@@ -1,0 +1,144 @@
+/* Rotary position embedding (Su et al. 2021, RoFormer, arXiv 2104.09864, equations 15 and 34):
+   pair c of q and k is turned by the angle m w_c, w_c = base^(-2c/n), where n is the rotary width;
+   so q_i · k_j depends on i - j only. Values are not turned.
+
+   layout "half" pairs channel c with c + n/2 (GPT-NeoX, LLaMA); "interleaved" pairs 2c with 2c + 1
+   (the paper, GPT-J). They are not interchangeable for given weights. With fraction < 1 only the
+   first n = fraction * head_width channels of a head turn (GPT-J, GPT-NeoX: 0.25), and the exponent
+   has n, not the head width. Angles are computed in double and stored as sines and cosines. */
+#include "encodings/encoding.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { HALF, INTERLEAVED };
+
+typedef struct {
+    double base, fraction;
+    int layout;
+} RopeOptions;
+
+static const Option options[] = {
+    {.name = "base", .type = OPTION_NUMBER, .offset = offsetof(RopeOptions, base),
+     .fallback = 10000, .min = 1.0001, .max = 1e12,
+     .doc = "w_c = base^(-2c/n); larger bases turn more slowly"},
+    {.name = "fraction", .type = OPTION_NUMBER, .offset = offsetof(RopeOptions, fraction),
+     .fallback = 1, .min = 0, .max = 1,
+     .doc = "share of a head's channels that turn; it must give an even number, at least 2"},
+    {.name = "layout", .type = OPTION_CHOICE, .offset = offsetof(RopeOptions, layout),
+     .words = "half|interleaved",
+     .doc = "which channels are a pair: c and c + n/2 (LLaMA) or 2c and 2c + 1 (RoFormer)"},
+    {0}};
+
+static size_t rotary_width(const EncodingShape *shape) {
+    return (size_t)lround(((const RopeOptions *)shape->options)->fraction * shape->head_width);
+}
+
+static double frequency(const EncodingShape *shape, size_t pair) {
+    const RopeOptions *o = shape->options;
+    return pow(o->base, -2 * (double)pair / (double)rotary_width(shape));
+}
+
+static const char *refuse(const EncodingShape *shape) {
+    static char reason[160];
+    const double channels = ((const RopeOptions *)shape->options)->fraction * shape->head_width;
+    const double nearest = round(channels);
+    if (fabs(channels - nearest) < 1e-9 && nearest >= 2 && fmod(nearest, 2) == 0) return NULL;
+    snprintf(reason, sizeof reason,
+             "fraction = %g of a head width of %d gives %g rotary channels; it must be even and at "
+             "least 2",
+             ((const RopeOptions *)shape->options)->fraction, shape->head_width, channels);
+    return reason;
+}
+
+static size_t table_size(const EncodingShape *shape, size_t length) {
+    return length * rotary_width(shape);
+}
+
+/* table[length][cos of every pair, sin of every pair] */
+static void begin(const Site *site, real *table) {
+    const size_t pairs = rotary_width(site->shape) / 2;
+    for (size_t pair = 0; pair < pairs; pair++) {
+        const double w = frequency(site->shape, pair);
+        for (size_t i = 0; i < site->length; i++) {
+            const double angle = site->positions[i] * w;
+            table[i * 2 * pairs + pair] = (real)cos(angle);
+            table[i * 2 * pairs + pairs + pair] = (real)sin(angle);
+        }
+    }
+}
+
+/* Turns one row by the angles of its position (direction 1) or back (-1). */
+static void turn(const EncodingShape *shape, const real *angles, real direction, const real *x,
+                 real *out) {
+    const size_t width = (size_t)shape->head_width, n = rotary_width(shape), pairs = n / 2;
+    const real *restrict cosine = angles, *restrict sine = angles + pairs;
+    if (((const RopeOptions *)shape->options)->layout == HALF)
+        for (size_t c = 0; c < pairs; c++) {
+            const real a = x[c], b = x[c + pairs], s = direction * sine[c];
+            out[c] = a * cosine[c] - b * s;
+            out[c + pairs] = b * cosine[c] + a * s;
+        }
+    else
+        for (size_t c = 0; c < pairs; c++) {
+            const real a = x[2 * c], b = x[2 * c + 1], s = direction * sine[c];
+            out[2 * c] = a * cosine[c] - b * s;
+            out[2 * c + 1] = b * cosine[c] + a * s;
+        }
+    for (size_t c = n; c < width; c++) out[c] = x[c];
+}
+
+static void rotate(const Site *site, RotateSide side, size_t first, size_t rows, const real *x,
+                   size_t stride, real *out) {
+    (void)side;
+    const size_t width = (size_t)site->shape->head_width, n = rotary_width(site->shape);
+    for (size_t row = 0; row < rows; row++)
+        turn(site->shape, site->table + (first + row) * n, 1, x + row * stride, out + row * width);
+}
+
+/* The transpose of a rotation is the rotation back. */
+static void rotate_backward(const Site *site, RotateSide side, size_t first, size_t rows,
+                            const real *x, size_t stride, const real *dout, real *dx, real *slot) {
+    (void)side, (void)x, (void)slot;
+    const size_t width = (size_t)site->shape->head_width, n = rotary_width(site->shape);
+    for (size_t row = 0; row < rows; row++)
+        turn(site->shape, site->table + (first + row) * n, -1, dout + row * width,
+             dx + row * stride);
+}
+
+static void tables(const EncodingShape *shape, const real *const *const *parameters, size_t length,
+                   PositionTableSink sink, void *to) {
+    (void)parameters, (void)length;
+    const size_t pairs = rotary_width(shape) / 2;
+    double *frequencies = ALLOCATE(pairs, double), *wavelengths = ALLOCATE(pairs, double);
+    for (size_t pair = 0; pair < pairs; pair++) {
+        frequencies[pair] = frequency(shape, pair);
+        wavelengths[pair] = 2 * M_PI / frequencies[pair];
+    }
+    const char *convention = ((const RopeOptions *)shape->options)->layout == HALF
+                                 ? "half: channels c and c + n/2 are pair c"
+                                 : "interleaved: channels 2c and 2c + 1 are pair c";
+    sink(to, &(PositionTable){.name = "frequency", .rank = 1, .dims = {pairs}, .axes = {"pair"},
+                              .values = frequencies, .kind = "fixed", .convention = convention,
+                              .unit = "radian/token", .counted = -1});
+    sink(to, &(PositionTable){.name = "wavelength", .rank = 1, .dims = {pairs}, .axes = {"pair"},
+                              .values = wavelengths, .kind = "fixed", .convention = convention,
+                              .unit = "token", .counted = -1});
+    free(frequencies);
+    free(wavelengths);
+}
+
+const Encoding encoding_rope = {
+    .name = "rope",
+    .summary = "pairs of channels of q and k turn by an angle proportional to the position",
+    .source = "Su et al. 2021 (RoFormer, arXiv 2104.09864), equations 15 and 34",
+    .options = options,
+    .options_size = sizeof(RopeOptions),
+    .refuse = refuse,
+    .table_size = table_size,
+    .begin = begin,
+    .rotate = rotate,
+    .rotate_backward = rotate_backward,
+    .tables = tables,
+};

@@ -1,0 +1,739 @@
+/* Memory of a pass, and its order: every loop over threads of the model is here. A loop's body
+   writes only to what its index owns, sums are taken in a fixed order, and how work is cut depends
+   on the shape alone; so the bits do not depend on the number of threads. */
+#include "src/model/engine.h"
+
+#include "src/gemm.h"
+#include "src/ops/ops.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#else
+static int omp_get_max_threads(void) { return 1; }
+static int omp_get_thread_num(void) { return 0; }
+#endif
+
+enum {
+    CHUNK = 256,         /* distances at a time */
+    REDUCE_BLOCK = 2048, /* reals of a piece of the sum over slots */
+    CHANNELS = 16        /* of a piece of the embedding's gradient: one cache line */
+};
+static const double FAR = 1 << 22; /* spans beyond this are not kept as rows */
+
+/* ---- layout ------------------------------------------------------------------------------- */
+
+size_t engine_items(const Engine *engine) {
+    return engine->by_sequence ? 1 : engine->batch.items;
+}
+size_t engine_rows(const Engine *engine) { return engine_items(engine) * engine->length_padded; }
+
+static size_t encoding_size(size_t (*size)(const EncodingShape *, size_t), const Engine *engine) {
+    return size ? size(&engine->model->encoding_shape, engine->batch.length) : 0;
+}
+
+/* How a batch of this shape is cut: a function of the shape alone. */
+static void cut(Engine *engine) {
+    const size_t items = engine->batch.items, length = engine->batch.length;
+    const size_t pairs = items * (size_t)engine->model->shape.heads;
+    engine->length_padded = round_up(length, GEMM_ROWS);
+    engine->tiles = (length + KEY_COLUMNS - 1) / KEY_COLUMNS;
+    engine->query_rows = length <= SHORT_LENGTH ? QUERY_ROWS_SHORT : QUERY_ROWS;
+    engine->query_blocks =
+        (length + (size_t)engine->query_rows - 1) / (size_t)engine->query_rows;
+    engine->by_sequence = length <= SEQUENCE_LENGTH && items >= SLOTS;
+    engine->whole_unit = engine->by_sequence || pairs >= ATTENTION_UNITS;
+    engine->groups = pairs >= ATTENTION_UNITS
+                         ? 1
+                         : least((ATTENTION_UNITS + pairs - 1) / pairs, engine->query_blocks);
+    engine->ranges = items >= SLOTS ? 1 : SLOTS / items;
+}
+
+static void lay_activations(Engine *engine, Arena *arena, Activations *a) {
+    const Model *model = engine->model;
+    const Encoding *encoding = model->shape.encoding;
+    const size_t width = (size_t)model->shape.width, heads = (size_t)model->shape.heads;
+    const size_t mlp = (size_t)model->shape.mlp;
+    const size_t d = (size_t)model->encoding_shape.head_width;
+    const size_t w = (size_t)model->encoding_shape.qk_width;
+    const size_t layers = engine->training ? (size_t)model->shape.layers : 1;
+    const size_t rows = engine_rows(engine), all = layers * rows;
+    const size_t gates = heads * (size_t)encoding->gates, scans = (size_t)encoding->scans;
+    a->x = ARENA_TAKE(arena, rows * width, real);
+    a->xhat1 = ARENA_TAKE(arena, all * width, real);
+    a->inverse1 = ARENA_TAKE(arena, all, real);
+    a->qkv = ARENA_TAKE(arena, all * 3 * width, real);
+    a->gate = ARENA_TAKE(arena, all * gates, real);
+    a->scan = ARENA_TAKE(arena, all * heads * scans, double);
+    a->carry = ARENA_TAKE(arena, all * heads * (size_t)encoding->carries, double);
+    a->o = ARENA_TAKE(arena, all * width, real);
+    a->lse = ARENA_TAKE(arena, all * heads, real);
+    a->xhat2 = ARENA_TAKE(arena, mlp ? all * width : 0, real);
+    a->inverse2 = ARENA_TAKE(arena, mlp ? all : 0, real);
+    a->u = ARENA_TAKE(arena, all * mlp, real);
+    if (!engine->training) return;
+    a->d_o = ARENA_TAKE(arena, rows * width, real);
+    a->dqkv = ARENA_TAKE(arena, rows * 3 * width, real);
+    a->dgate = ARENA_TAKE(arena, rows * gates, real);
+    a->dq = ARENA_TAKE(arena, rows * heads * w, real);
+    a->dk = ARENA_TAKE(arena, rows * heads * engine->groups * w, real);
+    a->dv = ARENA_TAKE(arena, rows * heads * engine->groups * d, real);
+    a->dscan = ARENA_TAKE(arena, rows * heads * engine->groups * scans, double);
+}
+
+static void lay_pack(const Engine *engine, Arena *arena, Pack *pack) {
+    const size_t d = (size_t)engine->model->encoding_shape.head_width;
+    const size_t w = (size_t)engine->model->encoding_shape.qk_width;
+    const size_t rows = engine->length_padded, columns = engine->tiles * KEY_COLUMNS;
+    pack->q = ARENA_TAKE(arena, rows * w, real);
+    pack->k = ARENA_TAKE(arena, rows * w, real);
+    pack->kt = ARENA_TAKE(arena, columns * w, real);
+    pack->v = ARENA_TAKE(arena, rows * d, real);
+    pack->vt = ARENA_TAKE(arena, engine->training ? columns * d : 0, real);
+}
+
+static void lay_scratch(const Engine *engine, Arena *arena, Scratch *s) {
+    const Model *model = engine->model;
+    const Encoding *encoding = model->shape.encoding;
+    const size_t width = (size_t)model->shape.width, mlp = (size_t)model->shape.mlp;
+    const size_t d = (size_t)model->encoding_shape.head_width;
+    const size_t widest = most(most(width, mlp), round_up((size_t)model->shape.vocabulary, 16));
+    const size_t tile = (size_t)QUERY_ROWS * KEY_COLUMNS;
+    const size_t row =
+        encoding->row_scratch ? (size_t)encoding->row_scratch(&model->encoding_shape) : 0;
+    s->y = ARENA_TAKE(arena, BLOCK_ROWS * width, real);
+    s->dy = ARENA_TAKE(arena, BLOCK_ROWS * width, real);
+    s->wide = ARENA_TAKE(arena, BLOCK_ROWS * widest, real);
+    s->wide2 = ARENA_TAKE(arena, BLOCK_ROWS * widest, real);
+    s->score = ARENA_TAKE(arena, tile, real);
+    s->dscore = ARENA_TAKE(arena, tile, real);
+    s->kept = ARENA_TAKE(arena, encoding->score_backward ? tile : 0, real);
+    s->scratch = ARENA_TAKE(arena, tile * (size_t)encoding->score_scratch, real);
+    s->o = ARENA_TAKE(arena, QUERY_ROWS * d, real);
+    s->d_o = ARENA_TAKE(arena, QUERY_ROWS * d, real);
+    s->row = ARENA_TAKE(arena, QUERY_ROWS * row, real);
+    s->drow = ARENA_TAKE(arena, QUERY_ROWS * row, real);
+    s->carry = ARENA_TAKE(arena, (size_t)(QUERY_ROWS * encoding->carries), double);
+    s->dcarry = ARENA_TAKE(arena, (size_t)(QUERY_ROWS * encoding->carries), double);
+    s->gather = ARENA_TAKE(arena, QUERY_ROWS + KEY_COLUMNS, real);
+    s->distance = ARENA_TAKE(arena, KEY_COLUMNS, double);
+    s->ddistance = ARENA_TAKE(arena, KEY_COLUMNS, double);
+    if (engine->whole_unit) lay_pack(engine, arena, &s->pack);
+}
+
+static size_t units(const Engine *engine) {
+    return engine->batch.items * (size_t)engine->model->shape.heads * engine->groups;
+}
+
+/* The same calls measure and carve. */
+static void lay(Engine *engine, Arena *arena) {
+    const Model *model = engine->model;
+    const Encoding *encoding = model->shape.encoding;
+    const size_t layers = (size_t)model->shape.layers, heads = (size_t)model->shape.heads;
+    const size_t items = engine->batch.items, length = engine->batch.length;
+    const size_t encoding_reals = model->count - engine->encoding_from;
+    const bool drawn = model->shape.positions->drawn || engine->batch.positions;
+    engine->runs = drawn ? items : 1;
+    engine->layer_runs = model->shape.positions->drawn && !engine->batch.positions ? layers : 1;
+    engine->table_size = encoding_size(encoding->table_size, engine);
+    engine->prepared_size = encoding_size(encoding->prepared_size, engine);
+    engine->slot_size = encoding_size(encoding->slot_size, engine);
+    const size_t runs = engine->runs * engine->layer_runs;
+    engine->positions = ARENA_TAKE(arena, runs * length, double);
+    engine->tables = ARENA_TAKE(arena, runs * engine->table_size, real);
+    engine->prepared = ARENA_TAKE(arena, layers * heads * engine->prepared_size, real);
+    for (int thread = 0; thread < engine->threads; thread++)
+        lay_scratch(engine, arena, &engine->scratch[thread]);
+    const size_t sets = engine->by_sequence ? (size_t)engine->threads : 1;
+    for (size_t set = 0; set < sets; set++)
+        lay_activations(engine, arena, &engine->activations[set]);
+    engine->packs = ARENA_TAKE(arena, engine->whole_unit ? 0 : items * heads, Pack);
+    for (size_t pair = 0; !engine->whole_unit && pair < items * heads; pair++) {
+        Pack unused;
+        lay_pack(engine, arena, engine->packs ? &engine->packs[pair] : &unused);
+    }
+    engine->transposed = ARENA_TAKE(arena, model->count, real);
+    if (!engine->training) return;
+    engine->slots = ARENA_TAKE(arena, SLOTS * model->count, real);
+    engine->unit_slots = ARENA_TAKE(arena, layers * units(engine) * engine->slot_size, real);
+    engine->unit_parameters = NULL;
+    engine->head_parameters = ARENA_TAKE(arena, heads * encoding_reals, real);
+    if (encoding->bias_backward && drawn)
+        engine->unit_parameters = ARENA_TAKE(arena, units(engine) * encoding_reals, real);
+    engine->dx = ARENA_TAKE(arena, items * engine->length_padded * (size_t)model->shape.width, real);
+}
+
+static void grow(void **block, size_t *room, size_t count, size_t size) {
+    if (count <= *room) return;
+    free(*block);
+    *block = allocate(count, size);
+    *room = count;
+}
+
+/* Rows of bias by distance and their gradients, for a span of distances. */
+static void grow_by_distance(Engine *engine, size_t span) {
+    const Encoding *encoding = engine->model->shape.encoding;
+    const size_t layers = (size_t)engine->model->shape.layers;
+    const size_t heads = (size_t)engine->model->shape.heads;
+    if (!encoding->bias) return;
+    void *rows = engine->by_distance.bias_rows, *distances = engine->by_distance.unit_distances;
+    grow(&rows, &engine->by_distance.rows_room, layers * heads * span, sizeof(real));
+    if (engine->training && encoding->bias_backward)
+        grow(&distances, &engine->by_distance.distances_room, layers * units(engine) * span,
+             sizeof(double));
+    if (rows != engine->by_distance.bias_rows) engine->tables_of = 0;
+    engine->bias_rows = engine->by_distance.bias_rows = rows;
+    engine->unit_distances = engine->by_distance.unit_distances = distances;
+}
+
+Engine *engine_create(Model *model) {
+    Engine *engine = ALLOCATE(1, Engine);
+    engine->model = model;
+    engine->threads = omp_get_max_threads();
+    engine->scratch = ALLOCATE((size_t)engine->threads, Scratch);
+    engine->activations = ALLOCATE((size_t)engine->threads, Activations);
+    const Encoding *encoding = model->shape.encoding;
+    engine->scale = encoding->scale ? encoding->scale(&model->encoding_shape)
+                                    : 1 / sqrt((double)model->encoding_shape.head_width);
+    engine->encoding_from = model->count;
+    for (int i = 0; i < model->parameter_count; i++)
+        if (model->parameters[i].encoding_index >= 0)
+            engine->encoding_from = least(engine->encoding_from, model->parameters[i].offset);
+    for (int l = 0; l < model->shape.layers; l++)
+        for (int k = 0; model->values && k < ENCODING_PARAMETERS; k++)
+            engine->parameters[l][k] = model->values + model->layers[l].encoding[k];
+    return engine;
+}
+
+void engine_free(Engine *engine) {
+    if (!engine) return;
+    arena_free(&engine->arena);
+    free(engine->by_distance.bias_rows);
+    free(engine->by_distance.unit_distances);
+    free(engine->scratch);
+    free(engine->activations);
+    free(engine);
+}
+
+/* Takes the shape of a batch, and lays out the memory when it is another shape than before. */
+static void take_shape(Engine *engine, const Batch *batch, bool training) {
+    const bool same = engine->arena.base && engine->batch.items == batch->items &&
+                      engine->batch.length == batch->length && engine->training == training &&
+                      !engine->batch.positions == !batch->positions;
+    engine->batch = *batch;
+    engine->training = training;
+    if (same) return;
+    cut(engine);
+    engine->tables_of = 0;
+    Arena measure = {0};
+    lay(engine, &measure);
+    if (!engine->arena.base || measure.used > engine->arena.size) {
+        arena_free(&engine->arena);
+        engine->arena.used = measure.used;
+        arena_allocate(&engine->arena);
+    }
+    engine->arena.used = 0;
+    lay(engine, &engine->arena);
+}
+
+/* The widest span of distances that the model's own source of positions can give. */
+static size_t own_span(const Engine *engine) {
+    const ModelShape *shape = &engine->model->shape;
+    const size_t length = engine->batch.length;
+    if (!shape->positions->drawn) return shape->causal ? length : 2 * length - 1;
+    const double largest = shape->positions->largest(shape->position_options, length);
+    return largest < FAR / 2 ? 2 * (size_t)largest + 1 : 0;
+}
+
+void engine_reserve(Engine *engine, size_t items, size_t length, bool training) {
+    take_shape(engine, &(Batch){.items = items, .length = length}, training);
+    grow_by_distance(engine, own_span(engine));
+}
+
+size_t engine_bytes(const Engine *engine) {
+    return engine->arena.size + engine->by_distance.rows_room * sizeof(real) +
+           engine->by_distance.distances_room * sizeof(double);
+}
+
+double engine_bytes_needed(Model *described, size_t items, size_t length, bool training,
+                           int threads) {
+    Engine *engine = engine_create(described);
+    free(engine->scratch);
+    free(engine->activations);
+    engine->threads = threads;
+    engine->scratch = ALLOCATE((size_t)threads, Scratch);
+    engine->activations = ALLOCATE((size_t)threads, Activations);
+    engine->batch = (Batch){.items = items, .length = length};
+    engine->training = training;
+    cut(engine);
+    Arena measure = {0};
+    lay(engine, &measure);
+    double bytes = (double)measure.used;
+    const Encoding *encoding = described->shape.encoding;
+    if (encoding->bias) {
+        const double span = (double)own_span(engine) * described->shape.layers;
+        bytes += span * described->shape.heads * sizeof(real);
+        if (training && encoding->bias_backward)
+            bytes += span * (double)units(engine) * sizeof(double);
+    }
+    engine_free(engine);
+    return bytes;
+}
+
+Site engine_site(const Engine *engine, int layer, int head, size_t item) {
+    const size_t run = (engine->layer_runs > 1 ? (size_t)layer * engine->runs : 0) +
+                       (engine->runs > 1 ? item : 0);
+    const size_t unit = (size_t)layer * (size_t)engine->model->shape.heads +
+                        (head > 0 ? (size_t)head : 0);
+    return (Site){.shape = &engine->model->encoding_shape,
+                  .layer = layer,
+                  .head = head,
+                  .parameters = engine->parameters[layer],
+                  .table = engine->tables + run * engine->table_size,
+                  .prepared = engine->prepared + unit * engine->prepared_size,
+                  .length = engine->batch.length,
+                  .positions = engine->positions + run * engine->batch.length};
+}
+
+real *engine_slot(Engine *engine, size_t item, size_t row) {
+    const size_t blocks = (engine->batch.length + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    const size_t range = row / BLOCK_ROWS * engine->ranges / blocks;
+    return engine->slots + (item * engine->ranges + range) % SLOTS * engine->model->count;
+}
+
+/* ---- before the layers --------------------------------------------------------------------- */
+
+static void draw_positions(Engine *engine) {
+    const ModelShape *shape = &engine->model->shape;
+    const Batch *batch = &engine->batch;
+    const size_t length = batch->length;
+    engine->plain = !shape->positions->drawn && !batch->positions;
+    if (batch->positions) {
+        memcpy(engine->positions, batch->positions, batch->items * length * sizeof(double));
+        return;
+    }
+    for (size_t layer = 0; layer < engine->layer_runs; layer++)
+        for (size_t run = 0; run < engine->runs; run++) {
+            Rng rng = rng_stream(batch->seed, RNG_POSITION, batch->step * 64 + layer,
+                                 batch->first_item + run);
+            shape->positions->draw(shape->position_options, &rng, length,
+                                   engine->positions + (layer * engine->runs + run) * length);
+        }
+}
+
+/* The span of distances between visible pairs, and how bias by distance is looked up. */
+static void choose_bias_path(Engine *engine) {
+    const size_t length = engine->batch.length;
+    bool rising = true, whole = true;
+    double most_far = -INFINITY, least_far = INFINITY;
+    for (size_t run = 0; run < engine->runs * engine->layer_runs; run++) {
+        const double *p = engine->positions + run * length;
+        double lowest = p[0], highest = p[0];
+        for (size_t i = 0; !engine->model->shape.causal && i < length; i++) {
+            lowest = fmin(lowest, p[i]);
+            highest = fmax(highest, p[i]);
+        }
+        for (size_t i = 0; i < length; i++) {
+            rising &= p[i] == p[0] + (double)i;
+            whole &= p[i] == floor(p[i]) && fabs(p[i]) < 1e12;
+            lowest = fmin(lowest, p[i]);
+            highest = fmax(highest, p[i]);
+            most_far = fmax(most_far, p[i] - lowest);
+            least_far = fmin(least_far, p[i] - highest);
+        }
+    }
+    engine->distance_most = most_far;
+    engine->distance_least = least_far;
+    const double span = most_far - least_far + 1;
+    engine->bias_path = !whole || span > FAR ? BIAS_SCORE : rising ? BIAS_ROW : BIAS_GATHER;
+    engine->span = engine->bias_path == BIAS_SCORE ? 0 : (size_t)span;
+    grow_by_distance(engine, engine->span);
+}
+
+/* Distances of entries from … of a bias row. */
+static size_t row_distances(const Engine *engine, size_t from, double distance[CHUNK]) {
+    const size_t count = least(CHUNK, engine->span - from);
+    for (size_t n = 0; n < count; n++) distance[n] = engine->distance_most - (double)(from + n);
+    return count;
+}
+
+static void make_tables(Engine *engine) {
+    const Encoding *encoding = engine->model->shape.encoding;
+    const int layers = engine->model->shape.layers, heads = engine->model->shape.heads;
+    const bool known = engine->plain && engine->tables_of == engine->batch.length;
+    if (!known) draw_positions(engine);
+    if (encoding->bias && !known) choose_bias_path(engine);
+    if (!encoding->bias) engine->bias_path = BIAS_NONE;
+    if (encoding->begin && !known) {
+#pragma omp parallel for schedule(dynamic, 1)
+        for (size_t run = 0; run < engine->runs * engine->layer_runs; run++) {
+            const Site site = engine_site(engine, (int)(run / engine->runs), -1,
+                                          run % engine->runs);
+            encoding->begin(&site, engine->tables + run * engine->table_size);
+        }
+    }
+    const bool rows = encoding->bias && engine->bias_path != BIAS_SCORE &&
+                      (!known || encoding->parameters);
+    if (encoding->prepare || rows) {
+#pragma omp parallel for schedule(dynamic, 1)
+        for (int unit = 0; unit < layers * heads; unit++) {
+            const Site site = engine_site(engine, unit / heads, unit % heads, 0);
+            if (encoding->prepare)
+                encoding->prepare(&site, engine->prepared + (size_t)unit * engine->prepared_size);
+            double distance[CHUNK];
+            for (size_t from = 0; rows && from < engine->span; from += CHUNK)
+                encoding->bias(&site, row_distances(engine, from, distance), distance,
+                               engine->bias_rows + (size_t)unit * engine->span + from);
+        }
+    }
+    engine->tables_of = engine->plain ? engine->batch.length : 0;
+}
+
+/* Every matrix once transposed, so that no product of backward has its right side transposed. */
+static void transpose_weights(Engine *engine) {
+    const Model *model = engine->model;
+    if (!engine->training && model->output != NONE) return;
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int i = 0; i < model->parameter_count; i++) {
+        const Parameter *p = &model->parameters[i];
+        const bool wanted = p->rank == 2 && p->encoding_index < 0 &&
+                            (p->offset == model->embedding ? model->output == NONE
+                                                           : engine->training);
+        if (wanted)
+            gemm_transpose(engine->transposed + p->offset, p->dims[0], model->values + p->offset,
+                           p->dims[1], p->dims[0], p->dims[1]);
+    }
+}
+
+/* ---- one sequence through all layers, by one thread ----------------------------------------- */
+
+#define FOR_BLOCKS(first, rows, length)                                                            \
+    for (size_t first = 0, rows; rows = least((length) - first, BLOCK_ROWS), first < (length);     \
+         first += BLOCK_ROWS)
+
+static void unit_forward(const Place *at, int layer, int head) {
+    Pack *pack = &at->scratch->pack;
+    attention_pack(at, layer, head, pack);
+    for (size_t block = 0; block < at->engine->query_blocks; block++)
+        attention_forward(at, layer, head, pack, block);
+}
+
+static void unit_backward(const Place *at, int layer, int head) {
+    Pack *pack = &at->scratch->pack;
+    attention_pack(at, layer, head, pack);
+    for (size_t group = 0; group < at->engine->groups; group++)
+        attention_backward(at, layer, head, pack, group);
+    attention_finish(at, layer, head);
+}
+
+static void sequence_forward(const Place *at) {
+    const ModelShape *shape = &at->engine->model->shape;
+    const size_t length = at->engine->batch.length;
+    block_embed(at);
+    for (int layer = 0; layer < shape->layers; layer++) {
+        FOR_BLOCKS(first, rows, length) block_qkv_forward(at, layer, first, rows);
+        for (int head = 0; head < shape->heads; head++) unit_forward(at, layer, head);
+        FOR_BLOCKS(first, rows, length) block_mlp_forward(at, layer, first, rows);
+    }
+    FOR_BLOCKS(first, rows, length)
+    block_head(at, first, rows,
+               at->engine->training ? engine_slot(at->engine, at->item, first) : NULL);
+}
+
+static void sequence_backward(const Place *at) {
+    Engine *engine = at->engine;
+    const ModelShape *shape = &engine->model->shape;
+    const size_t length = engine->batch.length;
+    for (int layer = shape->layers; layer-- > 0;) {
+        FOR_BLOCKS(first, rows, length)
+        block_mlp_backward(at, layer, first, rows, engine_slot(engine, at->item, first));
+        for (int head = 0; head < shape->heads; head++) unit_backward(at, layer, head);
+        FOR_BLOCKS(first, rows, length)
+        block_qkv_backward(at, layer, first, rows, engine_slot(engine, at->item, first));
+    }
+    block_embed_backward(at);
+}
+
+static Place sequence_place(Engine *engine, size_t item) {
+    const int thread = omp_get_thread_num();
+    return (Place){engine, &engine->activations[thread], &engine->scratch[thread], item, 0};
+}
+
+static void run_by_sequence(Engine *engine) {
+    const size_t items = engine->batch.items;
+    if (!engine->training) {
+#pragma omp parallel for schedule(dynamic, 1)
+        for (size_t item = 0; item < items; item++) {
+            const Place at = sequence_place(engine, item);
+            sequence_forward(&at);
+        }
+        return;
+    }
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t slot = 0; slot < SLOTS; slot++)
+        for (size_t item = slot; item < items; item += SLOTS) {
+            const Place at = sequence_place(engine, item);
+            sequence_forward(&at);
+            sequence_backward(&at);
+        }
+}
+
+/* ---- layer by layer, all threads on the whole batch ------------------------------------------ */
+
+static Place batch_place(Engine *engine, size_t item) {
+    return (Place){engine, engine->activations, &engine->scratch[omp_get_thread_num()], item, item};
+}
+
+typedef void BlockForward(const Place *at, int layer, size_t first, size_t rows);
+typedef void BlockBackward(const Place *at, int layer, size_t first, size_t rows, real *slot);
+
+static void blocks_forward(Engine *engine, BlockForward *block, int layer) {
+    const size_t length = engine->batch.length, blocks = (length + BLOCK_ROWS - 1) / BLOCK_ROWS;
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t index = 0; index < engine->batch.items * blocks; index++) {
+        const Place at = batch_place(engine, index / blocks);
+        const size_t first = index % blocks * BLOCK_ROWS;
+        block(&at, layer, first, least(length - first, BLOCK_ROWS));
+    }
+}
+
+/* A thread takes a whole slot: its items and ranges of rows in order. */
+static void blocks_backward(Engine *engine, BlockBackward *block, int layer) {
+    const size_t length = engine->batch.length, blocks = (length + BLOCK_ROWS - 1) / BLOCK_ROWS;
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t slot = 0; slot < SLOTS; slot++) {
+        real *gradients = engine->slots + slot * engine->model->count;
+        for (size_t index = 0; index < engine->batch.items * blocks; index++) {
+            const Place at = batch_place(engine, index / blocks);
+            const size_t first = index % blocks * BLOCK_ROWS;
+            if (engine_slot(engine, at.item, first) == gradients)
+                block(&at, layer, first, least(length - first, BLOCK_ROWS), gradients);
+        }
+    }
+}
+
+static void embed_block(const Place *at, int layer, size_t first, size_t rows) {
+    (void)layer, (void)rows;
+    if (!first) block_embed(at);
+}
+static void head_block(const Place *at, int layer, size_t first, size_t rows) {
+    (void)layer;
+    block_head(at, first, rows, NULL);
+}
+static void head_block_backward(const Place *at, int layer, size_t first, size_t rows, real *slot) {
+    (void)layer;
+    block_head(at, first, rows, slot);
+}
+static void embed_block_backward(const Place *at, int layer, size_t first, size_t rows) {
+    (void)layer, (void)rows;
+    if (!first) block_embed_backward(at);
+}
+
+static void pack_units(Engine *engine, int layer) {
+    const size_t heads = (size_t)engine->model->shape.heads;
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t pair = 0; pair < engine->batch.items * heads; pair++) {
+        const Place at = batch_place(engine, pair / heads);
+        attention_pack(&at, layer, (int)(pair % heads), &engine->packs[pair]);
+    }
+}
+
+static void units_forward(Engine *engine, int layer) {
+    const size_t heads = (size_t)engine->model->shape.heads, pairs = engine->batch.items * heads;
+    if (engine->whole_unit) {
+#pragma omp parallel for schedule(dynamic, 1)
+        for (size_t pair = 0; pair < pairs; pair++) {
+            const Place at = batch_place(engine, pair / heads);
+            unit_forward(&at, layer, (int)(pair % heads));
+        }
+        return;
+    }
+    pack_units(engine, layer);
+    /* late blocks see the most keys: they go first */
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t index = 0; index < pairs * engine->query_blocks; index++) {
+        const size_t pair = index % pairs, block = engine->query_blocks - 1 - index / pairs;
+        const Place at = batch_place(engine, pair / heads);
+        attention_forward(&at, layer, (int)(pair % heads), &engine->packs[pair], block);
+    }
+}
+
+static void units_backward(Engine *engine, int layer) {
+    const size_t heads = (size_t)engine->model->shape.heads, pairs = engine->batch.items * heads;
+    if (engine->whole_unit) {
+#pragma omp parallel for schedule(dynamic, 1)
+        for (size_t pair = 0; pair < pairs; pair++) {
+            const Place at = batch_place(engine, pair / heads);
+            unit_backward(&at, layer, (int)(pair % heads));
+        }
+        return;
+    }
+    pack_units(engine, layer);
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t index = 0; index < pairs * engine->groups; index++) {
+        const size_t pair = index / engine->groups;
+        const Place at = batch_place(engine, pair / heads);
+        attention_backward(&at, layer, (int)(pair % heads), &engine->packs[pair],
+                           index % engine->groups);
+    }
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t pair = 0; pair < pairs; pair++) {
+        const Place at = batch_place(engine, pair / heads);
+        attention_finish(&at, layer, (int)(pair % heads));
+    }
+}
+
+static void run_by_layer(Engine *engine) {
+    const ModelShape *shape = &engine->model->shape;
+    blocks_forward(engine, embed_block, 0);
+    for (int layer = 0; layer < shape->layers; layer++) {
+        blocks_forward(engine, block_qkv_forward, layer);
+        units_forward(engine, layer);
+        blocks_forward(engine, block_mlp_forward, layer);
+    }
+    if (!engine->training) {
+        blocks_forward(engine, head_block, 0);
+        return;
+    }
+    blocks_backward(engine, head_block_backward, 0);
+    for (int layer = shape->layers; layer-- > 0;) {
+        blocks_backward(engine, block_mlp_backward, layer);
+        units_backward(engine, layer);
+        blocks_backward(engine, block_qkv_backward, layer);
+    }
+    if (shape->dropout > 0) blocks_forward(engine, embed_block_backward, 0);
+}
+
+/* ---- after the layers: gradients in a fixed order -------------------------------------------- */
+
+static void sum_slots(Engine *engine, bool add, real *gradients) {
+    const size_t count = engine->model->count;
+#pragma omp parallel for schedule(static)
+    for (size_t from = 0; from < count; from += REDUCE_BLOCK) {
+        const size_t to = least(from + REDUCE_BLOCK, count);
+        for (size_t i = from; i < to; i++) {
+            real sum = add ? gradients[i] : 0;
+            for (size_t slot = 0; slot < SLOTS; slot++) sum += engine->slots[slot * count + i];
+            gradients[i] = sum;
+        }
+    }
+}
+
+/* The encoding's gradients of one head: units in order, then the hooks, layer by layer. */
+static void head_gradients(Engine *engine, int head) {
+    const Model *model = engine->model;
+    const Encoding *encoding = model->shape.encoding;
+    const size_t heads = (size_t)model->shape.heads, items = engine->batch.items;
+    const size_t count = model->count - engine->encoding_from;
+    real *mine = engine->head_parameters + (size_t)head * count;
+    memset(mine, 0, count * sizeof(real));
+    if (encoding->bias_backward && engine->bias_path == BIAS_SCORE)
+        for (size_t item = 0; item < items; item++)
+            for (size_t group = 0; group < engine->groups; group++) {
+                const size_t unit = (item * heads + (size_t)head) * engine->groups + group;
+                for (size_t i = 0; i < count; i++)
+                    mine[i] += engine->unit_parameters[unit * count + i];
+            }
+    for (int layer = 0; layer < model->shape.layers; layer++) {
+        const Site site = engine_site(engine, layer, head, 0);
+        real *gradients[ENCODING_PARAMETERS];
+        for (int k = 0; k < ENCODING_PARAMETERS; k++)
+            gradients[k] = mine + (model->layers[layer].encoding[k] - engine->encoding_from);
+        const size_t of_layer = (size_t)layer * units(engine);
+        if (encoding->bias_backward && engine->bias_path != BIAS_SCORE)
+            for (size_t from = 0; from < engine->span; from += CHUNK) {
+                double distance[CHUNK], sum[CHUNK] = {0};
+                const size_t chunk = row_distances(engine, from, distance);
+                for (size_t item = 0; item < items; item++)
+                    for (size_t group = 0; group < engine->groups; group++) {
+                        const size_t unit =
+                            of_layer + (item * heads + (size_t)head) * engine->groups + group;
+                        const double *add = engine->unit_distances + unit * engine->span + from;
+                        for (size_t n = 0; n < chunk; n++) sum[n] += add[n];
+                    }
+                encoding->bias_backward(&site, chunk, distance, sum, gradients);
+            }
+        if (!engine->slot_size) continue;
+        real *total = engine->unit_slots +
+                      (of_layer + (size_t)head * engine->groups) * engine->slot_size;
+        for (size_t item = 0; item < items; item++)
+            for (size_t group = item ? 0 : 1; group < engine->groups; group++) {
+                const size_t unit =
+                    of_layer + (item * heads + (size_t)head) * engine->groups + group;
+                const real *add = engine->unit_slots + unit * engine->slot_size;
+                for (size_t i = 0; i < engine->slot_size; i++) total[i] += add[i];
+            }
+        encoding->prepare_backward(&site, total, gradients);
+    }
+}
+
+static void encoding_gradients(Engine *engine, real *gradients) {
+    const Encoding *encoding = engine->model->shape.encoding;
+    const int heads = engine->model->shape.heads;
+    const size_t from = engine->encoding_from, count = engine->model->count - from;
+    if (!encoding->bias_backward && !engine->slot_size) return;
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int head = 0; head < heads; head++) head_gradients(engine, head);
+    for (size_t head = 0; head < (size_t)heads; head++)
+        for (size_t i = 0; i < count; i++)
+            gradients[from + i] += engine->head_parameters[head * count + i];
+}
+
+/* Tables that rows were looked up in: threads share the channels, so no element is shared. */
+static void embedding_gradients(Engine *engine, real *gradients) {
+    const Model *model = engine->model;
+    const Encoding *encoding = model->shape.encoding;
+    const size_t width = (size_t)model->shape.width, length = engine->batch.length;
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t from = 0; from < width; from += CHANNELS) {
+        const size_t to = least(from + CHANNELS, width);
+        real *of_encoding[ENCODING_PARAMETERS];
+        for (int k = 0; k < ENCODING_PARAMETERS; k++)
+            of_encoding[k] = gradients + model->layers[0].encoding[k];
+        for (size_t item = 0; item < engine->batch.items; item++) {
+            const real *dx = engine->dx + item * engine->length_padded * width;
+            embedding_backward(gradients + model->embedding, dx,
+                               engine->batch.tokens + item * length, length, width, from, to);
+            if (encoding->embed_backward) {
+                const Site site = engine_site(engine, 0, -1, item);
+                encoding->embed_backward(&site, dx, from, to, of_encoding);
+            }
+        }
+    }
+}
+
+/* ---- passes ---------------------------------------------------------------------------------- */
+
+static void run(Engine *engine) {
+    make_tables(engine);
+    transpose_weights(engine);
+    if (engine->by_sequence) run_by_sequence(engine);
+    else run_by_layer(engine);
+}
+
+void engine_forward(Engine *engine, const Batch *batch, const ModelOutput *output) {
+    take_shape(engine, batch, false);
+    engine->output = *output;
+    run(engine);
+}
+
+void engine_gradient(Engine *engine, const Batch *batch, double weight, bool add, real *gradients,
+                     const ModelOutput *output) {
+    take_shape(engine, batch, true);
+    engine->output = *output;
+    engine->weight = weight;
+    const size_t count = engine->model->count;
+#pragma omp parallel for schedule(static, 1)
+    for (size_t slot = 0; slot < SLOTS; slot++)
+        memset(engine->slots + slot * count, 0, count * sizeof(real));
+    if (engine->unit_parameters)
+        memset(engine->unit_parameters, 0,
+               units(engine) * (count - engine->encoding_from) * sizeof(real));
+    run(engine);
+    sum_slots(engine, add, gradients);
+    encoding_gradients(engine, gradients);
+    embedding_gradients(engine, gradients);
+}

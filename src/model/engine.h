@@ -1,0 +1,187 @@
+/* Inside src/model/: how a pass is laid out. attention.c and block.c are serial functions on one
+   unit of work; engine.c owns the memory and drives them, with all OpenMP loops. */
+#ifndef SRC_MODEL_ENGINE_H
+#define SRC_MODEL_ENGINE_H
+
+#include "src/model/model.h"
+
+enum {
+    SLOTS = 8,         /* places where weight gradients gather before they are summed in order */
+    BLOCK_ROWS = 128,  /* rows of a row block: its activations stay in L2 */
+    QUERY_ROWS = 64,   /* rows of a query block; 32 for short sequences */
+    QUERY_ROWS_SHORT = 32,
+    KEY_COLUMNS = 256, /* columns of a tile of keys. Tiles start at multiples of it whatever the
+                          length, so a row's bits do not depend on what follows it */
+    SHORT_LENGTH = 128,
+    SEQUENCE_LENGTH = 512, /* up to here a large batch runs sequence by sequence */
+    ATTENTION_UNITS = 16   /* fewer (item, head) pairs than this are cut into groups */
+};
+
+/* What a pass keeps of a set of items: the whole batch, or one item of a thread. Item `local`
+   of the set owns rows local * rows_padded … of every row array. In a pass without backward all
+   layers share the memory of one. */
+typedef struct {
+    real *x;                 /* [rows, width] the residual stream */
+    real *xhat1, *inverse1;  /* [layers][rows, width], [layers][rows] */
+    real *qkv;               /* [layers][rows, 3 width] before rotation */
+    real *gate;              /* [layers][rows, heads * gates] */
+    double *scan;            /* [layers][items * heads][length_padded, scans] */
+    double *carry;           /* [layers][items * heads][length_padded, carries], the final ones */
+    real *o;                 /* [layers][rows, width] */
+    real *lse;               /* [layers][items * heads][length_padded]; +inf: the row saw nothing */
+    real *xhat2, *inverse2;
+    real *u;                 /* [layers][rows, mlp] before GELU */
+    /* backward, one layer's worth */
+    real *d_o;               /* [rows, width] */
+    real *dqkv;              /* [rows, 3 width] */
+    real *dgate;             /* [rows, heads * gates] */
+    real *dq;                /* [items * heads][length_padded, qk_width] */
+    real *dk, *dv;           /* [items * heads * groups][length_padded, …] */
+    double *dscan;           /* [items * heads * groups][length_padded, scans] */
+} Activations;
+
+/* The operands of one (item, head), packed for products. */
+typedef struct {
+    real *q;  /* [length_padded, qk_width] rotated, times the scale */
+    real *k;  /* [length_padded, qk_width] rotated */
+    real *kt; /* [tiles][qk_width, KEY_COLUMNS] the same transposed */
+    real *v;  /* [length_padded, head_width] */
+    real *vt; /* [tiles][head_width, KEY_COLUMNS] (backward) */
+} Pack;
+
+/* Scratch of one thread. */
+typedef struct {
+    real *y;               /* [BLOCK_ROWS, width] */
+    real *wide, *wide2;    /* [BLOCK_ROWS, widest of 3 width, mlp, vocabulary] */
+    real *dy;              /* [BLOCK_ROWS, width] */
+    real *score, *dscore;  /* [QUERY_ROWS, KEY_COLUMNS] */
+    real *kept;            /* the same, when the encoding has score_backward */
+    real *scratch;         /* [score_scratch][QUERY_ROWS, KEY_COLUMNS] */
+    real *o, *d_o;         /* [QUERY_ROWS, head_width] */
+    real *row, *drow;      /* [QUERY_ROWS, row_scratch] */
+    double *carry, *dcarry;/* [QUERY_ROWS, carries] */
+    real *gather;          /* [QUERY_ROWS + KEY_COLUMNS] bias or its gradient along a tile */
+    double *distance;      /* [KEY_COLUMNS] */
+    double *ddistance;     /* [KEY_COLUMNS] */
+    Pack pack;             /* when a unit is done from packing to end by one thread */
+} Scratch;
+
+/* How bias by distance is found for a tile. */
+typedef enum {
+    BIAS_NONE,
+    BIAS_ROW,    /* positions rise by one everywhere: a contiguous piece of the row */
+    BIAS_GATHER, /* whole positions: the row, by index */
+    BIAS_SCORE   /* fractional (or very far) positions: the function, score by score */
+} BiasPath;
+
+struct Engine {
+    Model *model;
+    int threads;
+
+    /* the current pass */
+    Batch batch;
+    ModelOutput output;
+    bool training;
+    bool by_sequence;     /* one thread takes a sequence through all layers */
+    size_t length_padded; /* rows of an item */
+    size_t tiles;         /* of keys */
+    int query_rows;
+    size_t query_blocks;
+    size_t groups;        /* of query blocks in backward: a function of the shape alone */
+    size_t ranges;        /* of rows of an item, for the slots: likewise */
+    bool whole_unit;      /* enough (item, head) pairs: each is packed and done by one thread */
+    double weight;        /* of a scored token in the loss */
+
+    /* positions and what follows from them */
+    bool plain;              /* 0, 1, 2 … for everybody */
+    size_t runs, layer_runs; /* runs of positions: an item each (or 1), a layer each (or 1) */
+    double *positions;       /* [layer_runs][runs][length] */
+    real *tables;            /* [layer_runs][runs][table_size] */
+    size_t table_size;
+    size_t tables_of;        /* the length that plain tables and fixed rows are made for, or 0 */
+    BiasPath bias_path;
+    double distance_least, distance_most;
+    size_t span;             /* of a bias row */
+    real *bias_rows;         /* [layers][heads][span], entry n is distance_most - n */
+    size_t prepared_size, slot_size;
+    real *prepared;          /* [layers][heads][prepared_size] */
+    double scale;
+    const real *parameters[MODEL_LAYERS][ENCODING_PARAMETERS];
+
+    /* backward */
+    real *slots;             /* [SLOTS][model->count] */
+    real *unit_slots;        /* [layers][items][heads][groups][slot_size] */
+    double *unit_distances;  /* [layers][items][heads][groups][span], d bias by distance */
+    real *unit_parameters;   /* [items][heads][groups][model->count - encoding_from], BIAS_SCORE */
+    real *head_parameters;   /* [heads][the same] */
+    size_t encoding_from;    /* the encoding's parameters are values[encoding_from …] */
+    real *transposed;        /* [model->count] every matrix, transposed, at its own offset */
+    real *dx;                /* [rows of the batch, width] */
+
+    Activations *activations; /* one, or one a thread */
+    Pack *packs;              /* one an (item, head), unless whole_unit */
+    Scratch *scratch;         /* one a thread */
+
+    Arena arena; /* everything above that depends on the shape of the batch */
+    struct {
+        real *bias_rows;
+        double *unit_distances;
+        size_t rows_room, distances_room;
+    } by_distance; /* grows with the span of positions, which drawn ones change */
+};
+
+/* An item of a set of activations. */
+typedef struct {
+    Engine *engine;
+    Activations *acts;
+    Scratch *scratch;
+    size_t item;  /* in the batch */
+    size_t local; /* in acts */
+} Place;
+
+static inline size_t engine_layer(const Engine *engine, int layer) {
+    return engine->training ? (size_t)layer : 0;
+}
+
+/* Row `row` of the place's item in an array [layers][rows of acts, width]. */
+size_t engine_rows(const Engine *engine); /* rows of a set of activations */
+static inline size_t place_row(const Place *at, int layer, size_t row) {
+    return engine_layer(at->engine, layer) * engine_rows(at->engine) +
+           at->local * at->engine->length_padded + row;
+}
+/* The unit (item, head) of an array [layers][items * heads of acts]. */
+size_t engine_items(const Engine *engine); /* items of a set of activations */
+static inline size_t place_unit(const Place *at, int layer, int head) {
+    const size_t heads = (size_t)at->engine->model->shape.heads;
+    return (engine_layer(at->engine, layer) * engine_items(at->engine) + at->local) * heads +
+           (size_t)head;
+}
+
+/* Where hooks of this layer, head (-1: all) and item run. */
+Site engine_site(const Engine *engine, int layer, int head, size_t item);
+
+/* The slot that gathers the weight gradients of these rows. */
+real *engine_slot(Engine *engine, size_t item, size_t row);
+
+/* ---- attention.c: one (item, head) ------------------------------------------------------ */
+
+void attention_pack(const Place *at, int layer, int head, Pack *pack);
+void attention_forward(const Place *at, int layer, int head, const Pack *pack, size_t block);
+/* Query blocks group, group + groups, … of the unit. */
+void attention_backward(const Place *at, int layer, int head, const Pack *pack, size_t group);
+/* Sums the groups; rotates back; writes dqkv and dgate. */
+void attention_finish(const Place *at, int layer, int head);
+
+/* ---- block.c: rows first … first + rows - 1 of an item ------------------------------------ */
+
+void block_embed(const Place *at);
+/* Of the item's rows of dx; the tables' gradients are gathered by channel in engine.c. */
+void block_embed_backward(const Place *at);
+void block_qkv_forward(const Place *at, int layer, size_t first, size_t rows);
+void block_qkv_backward(const Place *at, int layer, size_t first, size_t rows, real *slot);
+void block_mlp_forward(const Place *at, int layer, size_t first, size_t rows);
+void block_mlp_backward(const Place *at, int layer, size_t first, size_t rows, real *slot);
+/* Final norm, logits, loss; in training their backward too. */
+void block_head(const Place *at, size_t first, size_t rows, real *slot);
+
+#endif

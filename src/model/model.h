@@ -1,0 +1,136 @@
+/* model: a decoder-only transformer with a positional encoding from encodings/. Parameters are one
+   flat array with a list that names them; optimizer, clipping, checkpoint and result file loop over
+   that list. */
+#ifndef SRC_MODEL_MODEL_H
+#define SRC_MODEL_MODEL_H
+
+#include "encodings/encoding.h"
+#include "src/base.h"
+
+enum { MODEL_LAYERS = 60 }; /* most layers: streams of dropout have 256 places a step */
+
+typedef struct {
+    int layers, width, heads;
+    int mlp; /* channels of the MLP; 0: none */
+    int vocabulary;
+    bool bias;   /* in the linear layers and norms */
+    bool tied;   /* the output matrix is the token embedding, transposed */
+    bool causal;
+    double dropout;
+    double init_std;
+    const Encoding *encoding;
+    const void *encoding_options;
+    const PositionSource *positions;
+    const void *position_options;
+    size_t trained_length; /* the longest length of training */
+} ModelShape;
+
+typedef struct {
+    char name[64]; /* "layer0/attention/qkv/weight" */
+    int rank;
+    size_t dims[ENCODING_RANK];
+    const char *axes[ENCODING_RANK];
+    size_t offset, count; /* in reals, into values; offsets are multiples of 16 */
+    bool decay;           /* weight decay applies: matrices only */
+    double mean, deviation;
+    int layer;            /* -1 when not of one layer */
+    int encoding_index;   /* k of the encoding's parameter list, or -1 */
+    bool counts_rows;
+} Parameter;
+
+/* Offsets of one layer's parameters; NONE where the model has none. */
+#define NONE SIZE_MAX
+typedef struct {
+    size_t norm1_gain, norm1_bias, qkv, qkv_bias, out, out_bias;
+    size_t norm2_gain, norm2_bias, up, up_bias, down, down_bias;
+    size_t encoding[ENCODING_PARAMETERS];
+} LayerOffsets;
+
+typedef struct {
+    ModelShape shape;
+    EncodingShape encoding_shape;
+    int parameter_count;
+    Parameter *parameters;
+    size_t count; /* reals in values, gaps included */
+    real *values; /* [count] */
+    size_t embedding, final_gain, final_bias, output; /* offsets; output NONE when tied */
+    LayerOffsets layers[MODEL_LAYERS];
+} Model;
+
+/* Parameters are laid out and drawn: each from the stream of its own name (seed, RNG_INIT,
+   hash(name)), so models that share a parameter start with the same one. Matrices, the embedding
+   and biases' zeros as usual: N(0, init_std^2); the output matrix (or the tied embedding)
+   N(0, 0.02^2), so that the first loss is ln V; norms 1 and 0. */
+Model *model_create(const ModelShape *shape, int64_t init_seed);
+/* The list alone: values is NULL. For counts and sizes before anything is allocated. */
+Model *model_describe(const ModelShape *shape);
+void model_free(Model *model);
+
+/* NULL, or why the encoding cannot serve this shape (a clause). */
+const char *model_refuse(const ModelShape *shape);
+
+/* NULL, or why a sequence of this length is not defined for the model's encoding. */
+const char *model_defined(const Model *model, size_t length);
+
+/* Reals that matter (without gaps). */
+size_t model_parameter_total(const Model *model);
+
+/* Useful FLOPs of one training step of items x length tokens, as in docs/PERFORMANCE.md: 6 a
+   matrix parameter and token, 6 x layers x T x width a token for causal attention (twice that when
+   bidirectional). Forward only: a third. */
+double model_step_flops(const ModelShape *shape, size_t items, size_t length);
+
+/* ---- running ---------------------------------------------------------------------------- */
+
+/* Arrays [items * length], item after item. */
+typedef struct {
+    size_t items, length;
+    const int32_t *tokens;
+    const int32_t *targets;  /* NULL: no loss */
+    const uint8_t *scored;   /* NULL with targets NULL */
+    const double *positions; /* NULL: drawn from the model's source */
+    const int32_t *segments; /* NULL: one segment. A token sees its own segment only; -1 is padding,
+                                which sees nothing and is seen by nobody */
+    int64_t seed;            /* with step and first_item: streams of positions and dropout */
+    uint64_t step, first_item;
+} Batch;
+
+/* What a pass tells of every token; NULL where not wanted. */
+typedef struct {
+    real *loss;      /* [items * length] nats, of the target */
+    int32_t *answer; /* [items * length] the most likely token */
+    real *logits;    /* [items * length, vocabulary] */
+    struct ModelDump *dump;
+} ModelOutput;
+
+/* Attention as it was computed: arrays a layer, each [items, heads, length, ...]. */
+typedef struct ModelDump {
+    real *q[MODEL_LAYERS], *k[MODEL_LAYERS]; /* [.., qk_width] after rotation, before the scale */
+    real *v[MODEL_LAYERS];                   /* [.., head_width] */
+    real *score[MODEL_LAYERS];               /* [.., length] before softmax, after every bias */
+    real *probability[MODEL_LAYERS];         /* [.., length] */
+} ModelDump;
+
+/* The engine: activations, gradient slots and scratch of the threads. */
+typedef struct Engine Engine;
+
+/* Memory for batches up to what engine_reserve is told; nothing is allocated inside a pass that
+   fits. The number of threads is OpenMP's at creation; results do not depend on it. */
+Engine *engine_create(Model *model);
+void engine_reserve(Engine *engine, size_t items, size_t length, bool training);
+void engine_free(Engine *engine);
+size_t engine_bytes(const Engine *engine);
+
+/* Bytes that a pass of this shape needs beside the parameters; allocates none of them. */
+double engine_bytes_needed(Model *described, size_t items, size_t length, bool training,
+                           int threads);
+
+/* Forward only (no dropout). */
+void engine_forward(Engine *engine, const Batch *batch, const ModelOutput *output);
+
+/* Forward and backward: gradients[model->count] = (add ? gradients : 0) + d(weight * sum of the
+   scored tokens' losses)/d(parameters). */
+void engine_gradient(Engine *engine, const Batch *batch, double weight, bool add, real *gradients,
+                     const ModelOutput *output);
+
+#endif
