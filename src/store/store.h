@@ -6,16 +6,15 @@
 #ifndef SRC_STORE_STORE_H
 #define SRC_STORE_STORE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "src/base.h"
 
-#define STORE_RUN_FORMAT "posenc-run"
+#define STORE_RUN_FORMAT        "posenc-run"
 #define STORE_CHECKPOINT_FORMAT "posenc-checkpoint"
-#define STORE_FORMAT_VERSION "1.0"
+#define STORE_FORMAT_VERSION    "1.0"
 
 typedef enum { STORE_FLOAT32, STORE_FLOAT64, STORE_INT32, STORE_INT64, STORE_BOOLEAN } StoreType;
 enum { STORE_RANK = 5 };
+#define STORE_REAL (sizeof(real) == sizeof(float) ? STORE_FLOAT32 : STORE_FLOAT64)
 
 /* ---- writing -------------------------------------------------------------------------- */
 
@@ -69,18 +68,25 @@ StoreReader *store_open(const char *path, const char **reason);
 void store_close(StoreReader *reader);
 
 bool store_exists(StoreReader *reader, const char *path);
-/* Members of a group by creation order; the caller frees names and each name. -1: no such group. */
+/* Members of a group by creation order, -1: no such group. Released by store_free_names. */
 int store_members(StoreReader *reader, const char *path, char ***names);
+void store_free_names(char **names, int count);
 /* Rank and dims, -1 when there is no array of numbers at path. */
 int store_shape(StoreReader *reader, const char *path, StoreType *type, size_t dims[STORE_RANK]);
 /* Converts to `type` and fills data, whose shape the caller states: it must be the file's. */
-bool store_read(StoreReader *reader, const char *path, StoreType type, int rank,
-                const size_t *dims, void *data);
+bool store_read(StoreReader *reader, const char *path, StoreType type, int rank, const size_t *dims,
+                void *data);
+/* Texts of a one-dimensional dataset, -1: there are none. Released by store_free_names. */
+int store_read_texts(StoreReader *reader, const char *path, char ***texts);
 /* Fresh memory (free), or NULL. */
 char *store_read_text(StoreReader *reader, const char *path);
 char *store_read_attribute_text(StoreReader *reader, const char *path, const char *name);
 bool store_read_attribute_number(StoreReader *reader, const char *path, const char *name,
                                  double *value);
+bool store_read_attribute_integer(StoreReader *reader, const char *path, const char *name,
+                                  int64_t *value);
+bool store_read_attribute_boolean(StoreReader *reader, const char *path, const char *name,
+                                  bool *value);
 /* Why the last call on this reader said no; one sentence. */
 const char *store_reason(const StoreReader *reader);
 
