@@ -707,23 +707,26 @@ static void embedding_gradients(Engine *engine, real *gradients) {
 
 /* ---- passes ---------------------------------------------------------------------------------- */
 
-static void run(Engine *engine) {
+void engine_begin(Engine *engine, const Batch *batch, const ModelOutput *output, bool training) {
+    take_shape(engine, batch, training);
+    engine->output = *output;
     make_tables(engine);
     transpose_weights(engine);
+}
+
+static void run(Engine *engine) {
     if (engine->by_sequence) run_by_sequence(engine);
     else run_by_layer(engine);
 }
 
 void engine_forward(Engine *engine, const Batch *batch, const ModelOutput *output) {
-    take_shape(engine, batch, false);
-    engine->output = *output;
+    engine_begin(engine, batch, output, false);
     run(engine);
 }
 
 void engine_gradient(Engine *engine, const Batch *batch, double weight, bool add, real *gradients,
                      const ModelOutput *output) {
-    take_shape(engine, batch, true);
-    engine->output = *output;
+    engine_begin(engine, batch, output, true);
     engine->weight = weight;
     const size_t count = engine->model->count;
 #pragma omp parallel for schedule(static, 1)

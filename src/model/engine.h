@@ -130,6 +130,9 @@ struct Engine {
     } by_distance; /* grows with the span of positions, which drawn ones change */
 };
 
+/* Lays out the memory for a batch and makes every table that its passes read. */
+void engine_begin(Engine *engine, const Batch *batch, const ModelOutput *output, bool training);
+
 /* An item of a set of activations. */
 typedef struct {
     Engine *engine;
