@@ -1,5 +1,6 @@
 #include "tasks/task.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define TASK(name) extern const Task task_##name;
@@ -18,4 +19,11 @@ const Task *task_find(const char *name) {
     for (size_t i = 0; i < task_count; i++)
         if (!strcmp(tasks[i]->name, name)) return tasks[i];
     return NULL;
+}
+
+const char *task_symbol(int32_t symbol, char text[32]) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    bool letter = symbol < (int32_t)sizeof letters - 1;
+    snprintf(text, 32, letter ? "%c" : "#%d", letter ? letters[symbol] : symbol);
+    return text;
 }

@@ -48,6 +48,9 @@ typedef struct Task {
     int32_t (*solve)(const void *options, const int32_t *tokens, size_t t);
 } Task;
 
+/* How tasks print symbol 0, 1, 2, ...: a..z, A..Z, 0..9, then #62, #63, ... */
+const char *task_symbol(int32_t symbol, char text[32]);
+
 /* The registry, in the order of list.h. */
 extern const Task *const tasks[];
 extern const size_t task_count;

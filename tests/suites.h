@@ -2,6 +2,7 @@
    tests/test_name.c. */
 SUITE(rng)
 SUITE(tasks)
+SUITE(examples)
 SUITE(config)
 SUITE(store)
 SUITE(optim)
