@@ -164,27 +164,54 @@ START_TEST(no_subnormal_moments) {
 }
 END_TEST
 
-/* Groups of all sizes, cut by blocks and not; unaligned offsets. */
+enum { COUNT = 100003 };
+/* Of all sizes, cut by the blocks of 8192 and not, aligned and not; one place lies in none. */
+static const OptimGroup many[] = {{0, 3, true},        {3, 8188, false},  {8191, 1, true},
+                                  {8192, 40001, true}, {48194, 1, false}, {48195, 51808, true}};
+enum { MANY = sizeof many / sizeof *many };
+static const OptimSettings usual = {
+    .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1};
+
+/* Parameters, gradients and zero moments, COUNT of each. */
+static real *random_arrays(void) {
+    real *all = ALLOCATE(4 * COUNT, real);
+    Rng rng = rng_stream(7, RNG_TEST, 1, 0);
+    for (int i = 0; i < 2 * COUNT; i++) all[i] = (real)(rng_uniform(&rng) - 0.5);
+    return all;
+}
+
+/* All groups at once, or pieces of a few elements each: every element gets one update. */
+START_TEST(every_element_once) {
+    real *whole = random_arrays(), *pieces = random_arrays();
+    for (int step = 1; step <= 2; step++) {
+        optim_step(MANY, many, &usual, step, 1e-3, 1, whole, whole + COUNT, whole + 2 * COUNT,
+                   whole + 3 * COUNT);
+        for (int k = 0; k < MANY; k++)
+            for (size_t from = 0; from < many[k].count; from += 1000) {
+                real *at = pieces + many[k].offset + from;
+                OptimGroup piece = {0, least(1000, many[k].count - from), many[k].decay};
+                optim_step(1, &piece, &usual, step, 1e-3, 1, at, at + COUNT, at + 2 * COUNT,
+                           at + 3 * COUNT);
+            }
+    }
+    ck_assert_int_eq(memcmp(whole, pieces, 4 * COUNT * sizeof(real)), 0);
+    ck_assert(whole[2 * COUNT + 48193] == 0 && whole[2 * COUNT + 48194] != 0);
+    free(whole);
+    free(pieces);
+}
+END_TEST
+
 START_TEST(same_bits_for_any_threads) {
-    enum { COUNT = 100003 };
-    static const OptimGroup groups[] = {{0, 3, true},
-                                        {3, 8190, false},
-                                        {8193, 40000, true},
-                                        {48200, 1, false},
-                                        {48201, 51802, true}};
     static const int threads[] = {1, 2, 3, 5};
-    OptimSettings settings = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1};
     real *first = NULL;
     double first_norm = 0;
     int threads_before = omp_get_max_threads();
     for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
         omp_set_num_threads(threads[k]);
-        real *all = ALLOCATE(4 * COUNT, real), *w = all, *g = all + COUNT;
-        Rng rng = rng_stream(7, RNG_TEST, 1, 0);
-        for (int i = 0; i < 2 * COUNT; i++) all[i] = (real)(rng_uniform(&rng) - 0.5);
-        double norm = optim_norm(COUNT, g);
+        real *all = random_arrays();
+        double norm = optim_norm(COUNT, all + COUNT);
         for (int step = 1; step <= 3; step++)
-            optim_step(5, groups, &settings, step, 1e-3, optim_clip_scale(norm, 1), w, g,
+            optim_step(MANY, many, &usual, step, 1e-3, optim_clip_scale(norm, 1), all, all + COUNT,
                        all + 2 * COUNT, all + 3 * COUNT);
         if (!first) {
             first = all;
@@ -213,6 +240,7 @@ Suite *suite_optim(void) {
     tcase_add_test(tests, norms);
     tcase_add_test(tests, nonfinite);
     tcase_add_test(tests, no_subnormal_moments);
+    tcase_add_test(tests, every_element_once);
     tcase_add_test(tests, same_bits_for_any_threads);
     suite_add_tcase(suite, tests);
     return suite;

@@ -274,6 +274,9 @@ END_TEST
 START_TEST(lock_is_exclusive) {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
+    FILE *old = fopen(path, "wb"); /* of a dead owner with a long name */
+    fprintf(old, "%s.example.org 1234567890\n", host);
+    fclose(old);
     int ready[2];
     ck_assert_int_eq(pipe(ready), 0);
     pid_t owner = fork();

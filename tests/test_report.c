@@ -335,6 +335,25 @@ START_TEST(progress_clock_leaves_pauses_out) {
 }
 END_TEST
 
+/* 40 s at 1 step a second, 20 s at 8, 8 s at 4: the window holds the last 31 half seconds, which
+   are 7.5 s at 8 and 8 s at 4, 92 steps. 768 steps are left: 129.4 s. */
+START_TEST(progress_window_moves) {
+    FILE *to = open_memory();
+    Progress progress = {.to = to, .terminal = ascii, .stages = 1, .steps = 1000};
+    ProgressState state = {.stage = 1, .loss = NOT_A_NUMBER, .accuracy = NOT_A_NUMBER};
+    progress_start(&progress, 0, &state);
+    double now = 0;
+    for (int step = 1; step <= 232; step++) {
+        now += step <= 40 ? 1 : step <= 200 ? 0.125 : 0.25;
+        state.step = step;
+        state.tokens = 10 * step;
+        progress.shown = step < 232 ? now : 0; /* only the last step is shown */
+        progress_step(&progress, now, &state);
+    }
+    assert_memory(to, "step 232/1000 23 %  eta 2:10  59 tokens/s\n");
+}
+END_TEST
+
 /* Later stages are slower: with operations counted the ETA knows, and a new stage starts a new
    window. */
 START_TEST(progress_across_stages) {
@@ -377,6 +396,18 @@ START_TEST(progress_on_a_terminal) {
 }
 END_TEST
 
+START_TEST(progress_in_color) {
+    FILE *to = open_memory();
+    Progress progress = {.to = to, .terminal = {.fd = -1, .color = true}, .stages = 1, .steps = 8};
+    ProgressState state = {.stage = 1, .loss = NOT_A_NUMBER, .accuracy = 0.99999};
+    progress_start(&progress, 0, &state);
+    state.step = 4;
+    progress_step(&progress, 16, &state);
+    assert_memory(to, "\033[2mstep \033[0m4/8 50 %  \033[2maccuracy \033[0m99.9\033[2m %\033[0m"
+                      "  \033[2meta \033[0m0:16\n");
+}
+END_TEST
+
 START_TEST(quiet_progress) {
     FILE *to = open_memory();
     Terminal terminal = {.fd = -1, .rewrites = true};
@@ -413,8 +444,10 @@ Suite *suite_report(void) {
     TCase *progress = tcase_create("progress");
     tcase_add_test(progress, progress_in_a_file);
     tcase_add_test(progress, progress_clock_leaves_pauses_out);
+    tcase_add_test(progress, progress_window_moves);
     tcase_add_test(progress, progress_across_stages);
     tcase_add_test(progress, progress_on_a_terminal);
+    tcase_add_test(progress, progress_in_color);
     tcase_add_test(progress, quiet_progress);
     suite_add_tcase(suite, progress);
     return suite;

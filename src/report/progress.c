@@ -44,7 +44,18 @@ typedef struct {
     size_t width, limit; /* columns */
 } Line;
 
-/* One part, its label dim; what does not fit is left out, and so is all that follows. */
+static void append(Line *line, const char *style, const char *text) {
+    if (!*text) return;
+    size_t room = sizeof line->text - line->length;
+    int length = snprintf(line->text + line->length, room, "%s%s%s", style, text,
+                          *style ? terminal_plain(line->terminal) : "");
+    CHECK(length >= 0 && (size_t)length < room, "a progress line of %zu columns", line->width);
+    line->length += (size_t)length;
+    line->width += utf8_width(text);
+}
+
+/* One part, what stands before and after its value dim. The first part that does not fit is left
+   out, and so are all that follow. */
 static void add(Line *line, const char *before, const char *after, const char *format, ...)
     PRINTF_LIKE(4, 5);
 static void add(Line *line, const char *before, const char *after, const char *format, ...) {
@@ -53,19 +64,16 @@ static void add(Line *line, const char *before, const char *after, const char *f
     va_start(arguments, format);
     vsnprintf(value, sizeof value, format, arguments);
     va_end(arguments);
-    size_t gap = line->width ? 2 : 0;
-    size_t width = gap + utf8_width(before) + utf8_width(value) + utf8_width(after);
+    const char *gap = line->width ? "  " : "", *dim = terminal_dim(line->terminal);
+    size_t width = utf8_width(gap) + utf8_width(before) + utf8_width(value) + utf8_width(after);
     if (line->width + width > line->limit) {
         line->limit = 0;
         return;
     }
-    const char *dim = terminal_dim(line->terminal), *plain = terminal_plain(line->terminal);
-    size_t room = sizeof line->text - line->length;
-    int length = snprintf(line->text + line->length, room, "%*s%s%s%s%s%s%s%s", (int)gap, "", dim,
-                          before, plain, value, dim, after, plain);
-    CHECK(length >= 0 && (size_t)length < room, "a progress line of %zu columns", line->width);
-    line->length += (size_t)length;
-    line->width += width;
+    append(line, "", gap);
+    append(line, dim, before);
+    append(line, "", value);
+    append(line, dim, after);
 }
 
 static const char *count_text(double value, char text[32]) {
