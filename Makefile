@@ -37,7 +37,7 @@ ifeq ($(FLAVOUR),double)
 PRECISION = -DREAL_DOUBLE
 endif
 ifeq ($(FLAVOUR),asan)
-OPTIMIZE = -O1 -g
+OPTIMIZE = -O2 -g
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 ifeq ($(FLAVOUR),tsan)
@@ -124,12 +124,12 @@ plain: ## the program and its tests without oneDNN and LIBXSMM
 
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(FLAVOUR_MAKE) FLAVOUR=asan tests
-	@$(RUN_TESTS) 'CK_FORK=no $(call flavour,asan)/run_tests'
+	@$(RUN_TESTS) $(call flavour,asan)/run_tests
 
 tsan: ## the tests under ThreadSanitizer: clang, libomp and its Archer (gcc's runtime misleads it)
 	@$(FLAVOUR_MAKE) CC=clang FLAVOUR=tsan tests
-	@$(RUN_TESTS) 'CK_FORK=no TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
-	    $(BUILD)/$(ISA)-clang-tsan/run_tests'
+	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
+	    $(RUN_TESTS) $(BUILD)/$(ISA)-clang-tsan/run_tests
 
 check-learning: ## trains the shipped configs to their thresholds (minutes)
 	@$(FLAVOUR_MAKE) all .venv/installed
