@@ -26,7 +26,7 @@ typedef struct {
     KindOptions task_options; /* the task's options with those that the stage sets */
 } Stage;
 
-typedef struct {
+typedef struct Config {
     char name[OPTION_TEXT_SIZE];
     int64_t seed;
     int64_t init_seed, data_seed; /* seed unless given */
@@ -48,18 +48,18 @@ typedef struct {
     } model;
 
     struct {
-        int64_t steps;  /* without stages */
-        Span length;    /* without stages */
-        int64_t batch;  /* sequences a step; 0: from tokens */
-        int64_t tokens; /* a step, whatever the length */
+        int64_t steps;      /* without stages */
+        Span length;        /* without stages */
+        int64_t batch;      /* sequences a step; 0: from tokens */
+        int64_t tokens;     /* a step, whatever the length */
         int64_t accumulate; /* micro-batches a step: the batch is cut in this many parts */
         double learning_rate;
-        int decay; /* Decay, over all steps after the warm-up */
-        double final_rate;   /* learning rate at the end of the decay, as a share of the peak */
-        int64_t warmup;      /* steps of linear warm-up at the start */
-        int64_t stage_warmup;/* and at the start of each later stage */
+        int decay;            /* Decay, over all steps after the warm-up */
+        double final_rate;    /* learning rate at the end of the decay, as a share of the peak */
+        int64_t warmup;       /* steps of linear warm-up at the start */
+        int64_t stage_warmup; /* and at the start of each later stage */
         double weight_decay, beta1, beta2, epsilon;
-        double clip; /* largest global norm of the gradient; 0: no clipping */
+        double clip;              /* largest global norm of the gradient; 0: no clipping */
         int64_t log_every;        /* steps between lines of events.jsonl and rows of /train */
         int64_t checkpoint_every; /* steps; 0: only when stopped */
         int64_t snapshot_every;   /* steps between snapshots of learned position tables; 0: none */
@@ -78,21 +78,52 @@ typedef struct {
     } evaluate;
 
     /* Where the values came from, for the result file. */
-    char *path;          /* the config file */
-    char *lua;           /* its text as read, then the text of included files */
-    char *resolved_json; /* every value, sorted keys, shortest exact numbers */
+    char *path;      /* the config file */
+    char *lua;       /* its text as read, then the text of included files */
+    char *overrides; /* a line each, as given */
+
+    /* What src/identity.h writes. */
+    char *resolved_json; /* every value, sorted keys, shortest exact numbers. A kind is an object
+                            with its name as "kind"; train.steps, length and batch stand in
+                            train.stages, also when the config has no stages; a tabulated learning
+                            rate is { "sha256": of its doubles } */
     char *sources;       /* a line a key: "model.width  256  command line" */
-    char *overrides;     /* a line each, as given */
-    char *sha256;        /* hex SHA-256 of resolved_json less the keys that do not change a result */
+    char *sha256;        /* of resolved_json less the keys that do not change a result */
     char *id;            /* "rope-s1-3f9a2c" */
 } Config;
 
-extern const Option config_options[];   /* name, seed, init_seed, data_seed */
-extern const Option model_options[];    /* offsets in Config: all tables of this header */
-extern const Option train_options[];
-extern const Option evaluate_options[];
+/* The keys outside kinds and stages, by the table of the config that they stand in ("": the config
+   itself). Offsets are in Config. */
+typedef struct {
+    const char *name;
+    const char *doc;
+    const Option *options;
+} ConfigSection;
 
-/* Dies never: src/lua/config.h reports mistakes. Frees what the config owns. */
+enum { CONFIG_SECTIONS = 4, CONFIG_KINDS = 3 };
+extern const ConfigSection config_sections[CONFIG_SECTIONS];
+
+/* The keys of an element of train.stages, beside the options of the task. Offsets are in Stage. */
+extern const Option stage_options[];
+
+/* The keys that hold a kind: task, model.encoding, model.positions. */
+typedef struct {
+    const char *section, *name;
+    const char *fallback; /* the kind when the key is not given; NULL: it must be given */
+    const char *doc;
+    size_t options; /* offset of its KindOptions in Config */
+    const size_t *count;
+    Kind (*kind)(size_t index);
+    void (*choose)(Config *config, size_t index);
+    const char *(*chosen)(const Config *config); /* its name */
+} ConfigKind;
+
+extern const ConfigKind config_kinds[CONFIG_KINDS];
+
+/* Every option and kind at its default, where it has one. */
+void config_defaults(Config *config);
+
+/* Frees what the config owns. */
 void config_free(Config *config);
 
 /* The stage that step (from 1) belongs to, and (first, when not NULL) the stage's first step. */
@@ -104,6 +135,9 @@ double config_learning_rate(const Config *config, int64_t step);
 
 /* The longest length of training. */
 size_t config_longest(const Config *config);
+
+/* Sequences a step of a stage at that length. */
+size_t config_batch_size(const Config *config, const Stage *stage, size_t length);
 
 /* The length and the number of sequences of a step's batch: one draw from (data seed, RNG_LENGTH,
    step). */

@@ -38,12 +38,13 @@ typedef struct {
 typedef struct {
     const char *name; /* NULL ends a table */
     OptionType type;
-    size_t offset;       /* of the field in the struct that the table describes */
-    double fallback;     /* default of a boolean, integer, number; index of a choice */
-    const char *text;    /* default of a string, list or span, as Lua text ("" = none) */
-    double min, max;     /* inclusive; of every element of a list */
-    const char *words;   /* choices, separated by '|' */
-    const char *doc;     /* one line, with the unit and the source where there is one */
+    size_t offset;     /* of the field in the struct that the table describes */
+    double fallback;   /* default of a boolean, integer, number; index of a choice */
+    const char *text;  /* default of a string, list or span, as Lua text ("" = none); of the others,
+                          what stands for the default in docs when it follows from another key */
+    double min, max;   /* inclusive; of every element of a list */
+    const char *words; /* choices, separated by '|' */
+    const char *doc;   /* one line, with the unit and the source where there is one */
 } Option;
 
 /* A kind: something chosen by name with options of its own (an encoding, a task). */

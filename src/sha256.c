@@ -17,7 +17,9 @@ static const uint32_t constants[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static uint32_t rotate(uint32_t x, int n) { return x >> n | x << (32 - n); }
+static uint32_t rotate(uint32_t x, int n) {
+    return x >> n | x << (32 - n);
+}
 
 static void absorb(uint32_t state[8], const unsigned char block[BLOCK]) {
     uint32_t w[64];
@@ -35,8 +37,8 @@ static void absorb(uint32_t state[8], const unsigned char block[BLOCK]) {
         uint32_t a = s[0], b = s[1], c = s[2], e = s[4];
         uint32_t one = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
                        ((e & s[5]) ^ (~e & s[6])) + constants[t] + w[t];
-        uint32_t two = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) +
-                       ((a & b) ^ (a & c) ^ (b & c));
+        uint32_t two =
+            (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
         memmove(s + 1, s, 7 * sizeof *s);
         s[4] += one;
         s[0] = one + two;

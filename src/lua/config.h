@@ -2,6 +2,8 @@
 #ifndef SRC_LUA_CONFIG_H
 #define SRC_LUA_CONFIG_H
 
+#include <stdio.h>
+
 #include "src/config.h"
 
 /* The mistakes of a config, all at once, one line each: "configs/x.lua:14: model.head: unknown
@@ -12,13 +14,13 @@ typedef struct {
 } Mistakes;
 
 /* Reads the file and the overrides ("model.width=256") into *config. Returns true, or false with
-   every mistake in *mistakes (config is then empty). Never ends the process for a wrong config;
-   writes no file. The file is run in a sandbox with limits on memory, instructions and time. */
-bool config_load(const char *path, int override_count, const char *const *overrides,
-                 Config *config, Mistakes *mistakes);
+   every mistake in *mistakes (config is then empty); the caller frees mistakes->text. Writes no
+   file. The text runs in a sandbox with limits on memory and time (src/lua/sandbox.h), and no
+   config, however wrong, ends the process. Uses SIGALRM while it runs: one call at a time. */
+bool config_load(const char *path, int override_count, const char *const *overrides, Config *config,
+                 Mistakes *mistakes);
 
 /* docs/CONFIG.md and the LuaCATS annotations for editors, from the same tables, to a stream. */
-#include <stdio.h>
 void config_write_markdown(FILE *to);
 void config_write_annotations(FILE *to);
 

@@ -1,0 +1,280 @@
+#include "src/identity.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/json.h"
+#include "src/sha256.h"
+
+/* Keys that do not change a result: outside the hash. */
+static const char *const outside[] = {"name", "train.log_every", "train.checkpoint_every",
+                                      "train.snapshot_every"};
+
+/* Keys of train that every run says in its stages. */
+static const char *const in_stages[] = {"train.steps", "train.length", "train.batch"};
+
+typedef struct {
+    const Config *config;
+    Json json;
+    bool whole; /* false: without the keys `outside` */
+} Writer;
+
+/* ---- JSON ------------------------------------------------------------------------------ */
+
+enum { NAME_COUNT = 64 };
+typedef struct {
+    int count;
+    const char *list[NAME_COUNT];
+} Names;
+
+static void add_name(Names *names, const char *name) {
+    CHECK(names->count < NAME_COUNT, "an object with more than %d keys", NAME_COUNT);
+    names->list[names->count++] = name;
+}
+
+static void add_options(Names *names, const Option *table) {
+    for (const Option *option = table; option && option->name; option++)
+        add_name(names, option->name);
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void sort_names(Names *names) {
+    qsort(names->list, (size_t)names->count, sizeof *names->list, compare_names);
+}
+
+static bool listed(const char *key, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(key, list[i])) return true;
+    return false;
+}
+
+static void write_integers(Json *json, const IntegerList *list) {
+    json_open(json, '[');
+    for (int i = 0; i < list->count; i++) json_integer(json, list->values[i]);
+    json_close(json, ']');
+}
+
+static void write_span(Json *json, const Span *span) {
+    if (span->range) {
+        json_open(json, '{');
+        json_key(json, "from");
+        json_integer(json, span->list.values[0]);
+        json_key(json, "to");
+        json_integer(json, span->list.values[1]);
+        json_close(json, '}');
+    } else if (span->list.count == 1) {
+        json_integer(json, span->list.values[0]);
+    } else {
+        write_integers(json, &span->list);
+    }
+}
+
+static void write_schedule(Writer *writer, double constant) {
+    const double *schedule = writer->config->train.schedule;
+    if (!schedule) {
+        json_number(&writer->json, constant);
+        return;
+    }
+    char hash[65];
+    sha256_text(schedule, (size_t)writer->config->train.total_steps * sizeof *schedule, hash);
+    json_open(&writer->json, '{');
+    json_key(&writer->json, "sha256");
+    json_text(&writer->json, hash);
+    json_close(&writer->json, '}');
+}
+
+static void write_option(Writer *writer, const Option *option, const void *options) {
+    const void *field = (const char *)options + option->offset;
+    Json *json = &writer->json;
+    char word[64];
+    switch (option->type) {
+    case OPTION_BOOLEAN: json_boolean(json, *(const bool *)field); break;
+    case OPTION_INTEGER: json_integer(json, *(const int64_t *)field); break;
+    case OPTION_NUMBER: json_number(json, *(const double *)field); break;
+    case OPTION_CHOICE:
+        json_text(json, option_word(option->words, *(const int *)field, word));
+        break;
+    case OPTION_STRING: json_text(json, field); break;
+    case OPTION_INTEGERS: write_integers(json, field); break;
+    case OPTION_SPAN: write_span(json, field); break;
+    case OPTION_SCHEDULE: write_schedule(writer, *(const double *)field); break;
+    }
+}
+
+/* { options }, with "kind" among them where it is given. */
+static void write_options(Writer *writer, const char *kind, const Option *table,
+                          const void *options) {
+    Names names = {0};
+    add_options(&names, table);
+    if (kind) add_name(&names, "kind");
+    sort_names(&names);
+    json_open(&writer->json, '{');
+    for (int i = 0; i < names.count; i++) {
+        const Option *option = option_find(table, names.list[i]);
+        json_key(&writer->json, names.list[i]);
+        if (option)
+            write_option(writer, option, options);
+        else
+            json_text(&writer->json, kind);
+    }
+    json_close(&writer->json, '}');
+}
+
+static const Option *kind_options(const Config *config, const ConfigKind *kind) {
+    for (size_t i = 0; i < *kind->count; i++) {
+        Kind each = kind->kind(i);
+        if (!strcmp(each.name, kind->chosen(config))) return each.options;
+    }
+    return NULL;
+}
+
+static void write_kind(Writer *writer, const ConfigKind *kind) {
+    write_options(writer, kind->chosen(writer->config), kind_options(writer->config, kind),
+                  (const char *)writer->config + kind->options);
+}
+
+static void write_stages(Writer *writer) {
+    Json *json = &writer->json;
+    const Config *config = writer->config;
+    json_open(json, '[');
+    for (int s = 0; s < config->train.stage_count; s++) {
+        const Stage *stage = &config->train.stages[s];
+        json_open(json, '{');
+        json_key(json, "batch");
+        json_integer(json, stage->batch);
+        json_key(json, "length");
+        write_span(json, &stage->length);
+        json_key(json, "steps");
+        json_integer(json, stage->steps);
+        json_key(json, "task");
+        write_options(writer, NULL, config->task->options, &stage->task_options);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+static const ConfigKind *find_kind(const char *section, const char *name) {
+    for (int k = 0; k < CONFIG_KINDS; k++)
+        if (!strcmp(config_kinds[k].section, section) && !strcmp(config_kinds[k].name, name))
+            return &config_kinds[k];
+    return NULL;
+}
+
+static void write_section(Writer *writer, const ConfigSection *section) {
+    bool root = section == config_sections;
+    Names names = {0};
+    add_options(&names, section->options);
+    for (int k = 0; k < CONFIG_KINDS; k++)
+        if (!strcmp(config_kinds[k].section, section->name)) add_name(&names, config_kinds[k].name);
+    for (int s = 1; root && s < CONFIG_SECTIONS; s++) add_name(&names, config_sections[s].name);
+    if (!strcmp(section->name, "train")) add_name(&names, "stages");
+    sort_names(&names);
+
+    json_open(&writer->json, '{');
+    for (int i = 0; i < names.count; i++) {
+        const char *name = names.list[i];
+        const Option *option = option_find(section->options, name);
+        const ConfigKind *kind = find_kind(section->name, name);
+        char key[128];
+        snprintf(key, sizeof key, "%s%s%s", section->name, root ? "" : ".", name);
+        if (listed(key, in_stages, sizeof in_stages / sizeof *in_stages)) continue;
+        if (!writer->whole && listed(key, outside, sizeof outside / sizeof *outside)) continue;
+
+        json_key(&writer->json, name);
+        if (option) write_option(writer, option, writer->config);
+        if (kind) write_kind(writer, kind);
+        if (!strcmp(key, "train.stages")) write_stages(writer);
+        for (int s = 1; root && s < CONFIG_SECTIONS; s++)
+            if (!strcmp(name, config_sections[s].name)) write_section(writer, &config_sections[s]);
+    }
+    json_close(&writer->json, '}');
+}
+
+static char *json_of(const Config *config, bool whole) {
+    Writer writer = {.config = config, .whole = whole};
+    write_section(&writer, config_sections);
+    return writer.json.text;
+}
+
+/* ---- sources --------------------------------------------------------------------------- */
+
+typedef struct {
+    const Config *config;
+    FILE *to;
+    IdentityPlace *place;
+    void *context;
+} Sources;
+
+static bool given(const Sources *sources, const char *key) {
+    return sources->place(sources->context, key) != NULL;
+}
+
+static void source_line(const Sources *sources, const char *key, const char *value) {
+    const char *place = sources->place(sources->context, key);
+    fprintf(sources->to, "%s  %s  %s\n", key, value, place ? place : "default");
+}
+
+/* The options of a table under `prefix`; only those that the user gave, when given_only. */
+static void source_options(const Sources *sources, const char *prefix, const Option *table,
+                           const void *options, bool given_only) {
+    for (const Option *option = table; option && option->name; option++) {
+        char key[256];
+        snprintf(key, sizeof key, "%s%s%s", prefix, *prefix ? "." : "", option->name);
+        bool quiet = given_only || listed(key, in_stages, sizeof in_stages / sizeof *in_stages);
+        if (quiet && !given(sources, key)) continue;
+        bool tabulated = option->type == OPTION_SCHEDULE && sources->config->train.schedule;
+        char *value = tabulated ? copy_text("function") : option_format(option, options);
+        source_line(sources, key, value);
+        free(value);
+    }
+}
+
+static void source_stages(const Sources *sources) {
+    const Config *config = sources->config;
+    for (int s = 0; s < config->train.stage_count; s++) {
+        const Stage *stage = &config->train.stages[s];
+        char prefix[64];
+        snprintf(prefix, sizeof prefix, "train.stages.%d", s + 1);
+        source_options(sources, prefix, stage_options, stage, true);
+        source_options(sources, prefix, config->task->options, &stage->task_options, true);
+    }
+}
+
+static char *sources_of(const Config *config, IdentityPlace *place, void *context) {
+    char *text = NULL;
+    size_t size;
+    Sources sources = {config, open_memstream(&text, &size), place, context};
+    CHECK(sources.to, "open_memstream failed");
+    for (int s = 0; s < CONFIG_SECTIONS; s++) {
+        const ConfigSection *section = &config_sections[s];
+        source_options(&sources, section->name, section->options, config, false);
+        for (int k = 0; k < CONFIG_KINDS; k++) {
+            const ConfigKind *kind = &config_kinds[k];
+            if (strcmp(kind->section, section->name)) continue;
+            char key[128], value[128];
+            snprintf(key, sizeof key, "%s%s%s", section->name, s ? "." : "", kind->name);
+            snprintf(value, sizeof value, "\"%s\"", kind->chosen(config));
+            source_line(&sources, key, value);
+            source_options(&sources, key, kind_options(config, kind),
+                           (const char *)config + kind->options, false);
+        }
+        if (!strcmp(section->name, "train")) source_stages(&sources);
+    }
+    CHECK(!fclose(sources.to), "no memory for the list of sources");
+    return text;
+}
+
+void identity_fill(Config *config, IdentityPlace *place, void *context) {
+    char *hashed = json_of(config, false), digits[65];
+    sha256_text(hashed, strlen(hashed), digits);
+    free(hashed);
+    config->resolved_json = json_of(config, true);
+    config->sources = sources_of(config, place, context);
+    config->sha256 = copy_text(digits);
+    config->id =
+        format_text("%s-s%lld-%.6s", config->model.encoding->name, (long long)config->seed, digits);
+}

@@ -1,0 +1,339 @@
+#include "src/lua/reader.h"
+
+#include <lauxlib.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- keys and mistakes ----------------------------------------------------------------- */
+
+const char *reader_join(char key[KEY_SIZE], const char *prefix, const char *name) {
+    snprintf(key, KEY_SIZE, "%s%s%s", prefix, *prefix ? "." : "", name);
+    return key;
+}
+
+static void add_key(KeyList *keys, const char *key) {
+    if (keys->count == keys->room) {
+        int room = keys->room ? 2 * keys->room : 64;
+        char **larger = ALLOCATE((size_t)room, char *);
+        if (keys->count) memcpy(larger, keys->list, (size_t)keys->count * sizeof *larger);
+        free(keys->list);
+        keys->list = larger;
+        keys->room = room;
+    }
+    keys->list[keys->count++] = copy_text(key);
+}
+
+static void free_keys(KeyList *keys) {
+    for (int i = 0; i < keys->count; i++) free(keys->list[i]);
+    free(keys->list);
+    *keys = (KeyList){0};
+}
+
+/* Whether `key` is `outer` or stands in it. */
+static bool is_in(const char *key, const char *outer) {
+    size_t length = strlen(outer);
+    return !strncmp(key, outer, length) && (!key[length] || key[length] == '.');
+}
+
+const Override *reader_override(const Reader *reader, const char *key) {
+    const Override *found = NULL;
+    for (int i = 0; i < reader->override_count; i++)
+        if (is_in(key, reader->overrides[i].key)) found = &reader->overrides[i];
+    return found;
+}
+
+void reader_mistake(Reader *reader, const char *key, const char *format, ...) {
+    char *sentence = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&sentence, format, arguments);
+    va_end(arguments);
+    CHECK(length >= 0, "no memory for a message");
+
+    add_key(&reader->wrong, key);
+    const Override *override = reader_override(reader, key);
+    if (override) {
+        /* The key is in the text already, unless the mistake lies deeper. */
+        bool same = !strcmp(key, override->key);
+        mistake_add(&reader->mistakes, MISTAKE_COMMAND_LINE, 0,
+                    format_text("command line: %s: %s%s%s", override->text, same ? "" : key,
+                                same ? "" : ": ", sentence));
+    } else {
+        Place place = places_find(reader->sources, key);
+        mistake_add(&reader->mistakes, place.source, place.line,
+                    format_text("%s:%d: %s%s%s", reader->sources->list[place.source].path,
+                                place.line, key, *key ? ": " : "", sentence));
+    }
+    free(sentence);
+}
+
+bool reader_wrong(const Reader *reader, const char *key) {
+    for (int i = 0; i < reader->wrong.count; i++)
+        if (is_in(key, reader->wrong.list[i]) || is_in(reader->wrong.list[i], key)) return true;
+    return false;
+}
+
+const char *reader_given(Reader *reader, const char *key, char text[KEY_SIZE]) {
+    for (int i = 0; i < reader->given.count; i++) {
+        if (strcmp(reader->given.list[i], key)) continue;
+        if (reader_override(reader, key)) return strcpy(text, "command line");
+        Place place = places_find(reader->sources, key);
+        snprintf(text, KEY_SIZE, "%s:%d", reader->sources->list[place.source].path, place.line);
+        return text;
+    }
+    return NULL;
+}
+
+/* ---- tables ---------------------------------------------------------------------------- */
+
+enum { NAMES = 128 };
+typedef struct {
+    int count;
+    const char *list[NAMES];
+} Names;
+
+static void add_name(Names *names, const char *name) {
+    CHECK(names->count < NAMES, "a table of the config with more than %d keys", NAMES);
+    names->list[names->count++] = name;
+}
+
+static void add_options(Names *names, const Option *table) {
+    for (const Option *option = table; option && option->name; option++)
+        add_name(names, option->name);
+}
+
+static char *name_list(const Names *names) {
+    char *text = copy_text("");
+    for (int i = 0; i < names->count; i++) {
+        char *longer = format_text("%s%s%s", text, i ? ", " : "", names->list[i]);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/* Names that a table of the config may hold. */
+static Names section_names(const ConfigSection *section) {
+    Names names = {0};
+    add_options(&names, section->options);
+    for (int k = 0; k < CONFIG_KINDS; k++)
+        if (!strcmp(config_kinds[k].section, section->name)) add_name(&names, config_kinds[k].name);
+    for (int s = 1; section == config_sections && s < CONFIG_SECTIONS; s++)
+        add_name(&names, config_sections[s].name);
+    if (!strcmp(section->name, "train")) add_name(&names, "stages");
+    return names;
+}
+
+/* Another table of the config that has exactly this key: "steps" outside of train. */
+static const ConfigSection *section_with(const char *name) {
+    for (int s = 0; s < CONFIG_SECTIONS; s++) {
+        Names names = section_names(&config_sections[s]);
+        for (int i = 0; i < names.count; i++)
+            if (!strcmp(names.list[i], name)) return &config_sections[s];
+    }
+    return NULL;
+}
+
+static void unknown_key(Reader *reader, const char *prefix, const char *name, const Names *names) {
+    char key[KEY_SIZE], meant[KEY_SIZE];
+    const char *near = mistake_nearest(name, names->count, names->list);
+    const ConfigSection *elsewhere = section_with(name);
+    reader_join(key, prefix, name);
+    if (near || elsewhere) {
+        reader_mistake(reader, key, "unknown key; did you mean %s?",
+                       near ? reader_join(meant, prefix, near)
+                            : reader_join(meant, elsewhere->name, name));
+    } else {
+        char *list = name_list(names);
+        reader_mistake(reader, key, "unknown key; there are %s", names->count ? list : "none here");
+        free(list);
+    }
+}
+
+/* Reports what the table on top of the stack holds beside `names`; [1] .. [positional] are left to
+   the caller. */
+static void check_names(Reader *reader, const char *prefix, const Names *names, int positional) {
+    lua_State *L = reader->L;
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        char key[KEY_SIZE];
+        if (lua_type(L, -2) == LUA_TSTRING) {
+            const char *name = lua_tostring(L, -2);
+            bool known = false;
+            for (int i = 0; i < names->count; i++) known |= !strcmp(names->list[i], name);
+            if (!known) unknown_key(reader, prefix, name, names);
+        } else if (!lua_isinteger(L, -2) || lua_tointeger(L, -2) < 1 ||
+                   lua_tointeger(L, -2) > positional) {
+            lua_pushvalue(L, -2);
+            char *index = reader_value_text(L), *value;
+            lua_pop(L, 1);
+            value = reader_value_text(L);
+            reader_mistake(reader, reader_join(key, prefix, index),
+                           "%s stands there without a name", value);
+            free(index);
+            free(value);
+        }
+    }
+}
+
+/* Replaces the table on top of the stack by its value of that name; nil stays nil. */
+static void push_field(lua_State *L, const char *name) {
+    lua_pushstring(L, name);
+    lua_rawget(L, -2);
+}
+
+static void read_options(Reader *reader, const char *prefix, const Option *table, void *options) {
+    for (const Option *option = table; option && option->name; option++) {
+        char key[KEY_SIZE];
+        push_field(reader->L, option->name);
+        if (!lua_isnil(reader->L, -1)) {
+            add_key(&reader->given, reader_join(key, prefix, option->name));
+            reader_read_value(reader, key, option, options);
+        }
+        lua_pop(reader->L, 1);
+    }
+}
+
+/* ---- kinds ----------------------------------------------------------------------------- */
+
+static void unknown_kind(Reader *reader, const char *key, const ConfigKind *kind,
+                         const char *given) {
+    Names names = {0};
+    for (size_t i = 0; i < *kind->count; i++) add_name(&names, kind->kind(i).name);
+    char *list = name_list(&names);
+    const char *near = given ? mistake_nearest(given, names.count, names.list) : NULL;
+    if (near)
+        reader_mistake(reader, key, "no kind is called \"%s\"; did you mean %s? There are %s",
+                       given, near, list);
+    else if (given)
+        reader_mistake(reader, key, "no kind is called \"%s\"; there are %s", given, list);
+    else
+        reader_mistake(reader, key, "missing; one of %s", list);
+    free(list);
+}
+
+/* The value on top of the stack: "rope" or { "rope", base = 10000 }. */
+static void read_kind(Reader *reader, const char *key, const ConfigKind *kind) {
+    lua_State *L = reader->L;
+    bool table = lua_istable(L, -1);
+    if (table) lua_rawgeti(L, -1, 1);
+    const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    if (table) lua_pop(L, 1); /* the table keeps the text */
+    if (!name) {
+        char *value = reader_value_text(L);
+        reader_mistake(reader, key, "got %s; expected a name, or { name, option = value }", value);
+        free(value);
+        return;
+    }
+    size_t index = 0;
+    while (index < *kind->count && strcmp(kind->kind(index).name, name)) index++;
+    if (index == *kind->count) {
+        unknown_kind(reader, key, kind, name);
+        return;
+    }
+    kind->choose(reader->config, index);
+    if (!table) return;
+    Kind chosen = kind->kind(index);
+    Names names = {0};
+    add_options(&names, chosen.options);
+    check_names(reader, key, &names, 1);
+    read_options(reader, key, chosen.options, (char *)reader->config + kind->options);
+}
+
+static void read_kinds(Reader *reader, const ConfigSection *section) {
+    for (int k = 0; k < CONFIG_KINDS; k++) {
+        const ConfigKind *kind = &config_kinds[k];
+        if (strcmp(kind->section, section->name)) continue;
+        char key[KEY_SIZE];
+        reader_join(key, section->name, kind->name);
+        push_field(reader->L, kind->name);
+        if (!lua_isnil(reader->L, -1)) {
+            add_key(&reader->given, key);
+            read_kind(reader, key, kind);
+        } else if (!kind->fallback) {
+            unknown_kind(reader, key, kind, NULL);
+        }
+        lua_pop(reader->L, 1);
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------- */
+
+/* The element of train.stages on top of the stack. */
+static void read_stage(Reader *reader, const char *key, Stage *stage) {
+    Config *config = reader->config;
+    const Option *task_options = config->task ? config->task->options : NULL;
+    if (!lua_istable(reader->L, -1)) {
+        char *value = reader_value_text(reader->L);
+        reader_mistake(reader, key, "got %s; expected { steps = ..., length = ... }", value);
+        free(value);
+        return;
+    }
+    Names names = {0};
+    add_options(&names, stage_options);
+    add_options(&names, task_options);
+    /* Without a task nobody knows its options. */
+    if (config->task) check_names(reader, key, &names, 0);
+    option_defaults(stage_options, stage);
+    stage->task_options = config->task_options;
+    read_options(reader, key, stage_options, stage);
+    read_options(reader, key, task_options, &stage->task_options);
+}
+
+/* The value of train.stages on top of the stack. */
+static void read_stages(Reader *reader) {
+    int count = lua_istable(reader->L, -1) ? reader_sequence(reader->L, CONFIG_STAGES) : -1;
+    add_key(&reader->given, "train.stages");
+    if (count < 1) {
+        char *value = reader_value_text(reader->L);
+        reader_mistake(reader, "train.stages",
+                       "got %s; expected a list of 1 to %d stages { steps = ..., length = ... }",
+                       value, CONFIG_STAGES);
+        free(value);
+        return;
+    }
+    for (int s = 0; s < count; s++) {
+        char key[KEY_SIZE];
+        snprintf(key, sizeof key, "train.stages.%d", s + 1);
+        lua_rawgeti(reader->L, -1, s + 1);
+        read_stage(reader, key, &reader->config->train.stages[s]);
+        lua_pop(reader->L, 1);
+    }
+    reader->config->train.stage_count = count;
+}
+
+/* The table of the section on top of the stack. */
+static void read_section(Reader *reader, const ConfigSection *section) {
+    Names names = section_names(section);
+    check_names(reader, section->name, &names, 0);
+    read_options(reader, section->name, section->options, reader->config);
+    read_kinds(reader, section);
+    if (strcmp(section->name, "train")) return;
+    push_field(reader->L, "stages");
+    if (!lua_isnil(reader->L, -1)) read_stages(reader);
+    lua_pop(reader->L, 1);
+}
+
+void reader_read(Reader *reader) {
+    lua_State *L = reader->L;
+    luaL_checkstack(L, 20, NULL);
+    read_section(reader, &config_sections[0]);
+    for (int s = 1; s < CONFIG_SECTIONS; s++) {
+        const ConfigSection *section = &config_sections[s];
+        push_field(L, section->name);
+        if (lua_istable(L, -1)) {
+            read_section(reader, section);
+        } else if (!lua_isnil(L, -1)) {
+            char *value = reader_value_text(L);
+            reader_mistake(reader, section->name, "got %s; expected a table of keys", value);
+            free(value);
+        }
+        lua_pop(L, 1);
+    }
+}
+
+void reader_free(Reader *reader) {
+    free_keys(&reader->given);
+    free_keys(&reader->wrong);
+}

@@ -1,0 +1,76 @@
+/* reader: a table of Lua values → Config, driven by the option tables. It goes on after a mistake,
+   so that all of them are known at the end. */
+#ifndef SRC_LUA_READER_H
+#define SRC_LUA_READER_H
+
+#include "src/lua/sandbox.h"
+
+enum { KEY_SIZE = 256, OVERRIDES = 256 };
+
+/* One "KEY=VALUE" of the command line. */
+typedef struct {
+    char key[KEY_SIZE];
+    const char *text; /* as given */
+    const char *value;
+} Override;
+
+typedef struct {
+    int count, room;
+    char **list;
+} KeyList;
+
+typedef struct {
+    const Sources *sources;
+    Sandbox *sandbox;
+    lua_State *L; /* of the sandbox */
+    Config *config;
+    MistakeList mistakes;
+    int override_count;
+    Override overrides[OVERRIDES];
+    KeyList given; /* keys that the file or the command line holds, valid or not */
+    KeyList wrong; /* keys with a mistake */
+    int schedule;  /* train.learning_rate as a function: its place in the registry, or LUA_NOREF */
+} Reader;
+
+/* A mistake at a key: "configs/x.lua:14: model.heads: " or "command line: model.heads=0: " and the
+   sentence. */
+void reader_mistake(Reader *reader, const char *key, const char *format, ...) PRINTF_LIKE(3, 4);
+
+/* Whether the key, or a key that it stands in, has a mistake. */
+bool reader_wrong(const Reader *reader, const char *key);
+
+/* Where the user gave the key: "configs/x.lua:12" or "command line"; NULL: nowhere. */
+const char *reader_given(Reader *reader, const char *key, char place[KEY_SIZE]);
+
+/* The override that set the key, or a key that it stands in; NULL: none. */
+const Override *reader_override(const Reader *reader, const char *key);
+
+/* Every key of the table on top of the stack → config. */
+void reader_read(Reader *reader);
+void reader_free(Reader *reader);
+
+/* prefix.name, without the dot where the prefix is empty; returns key. */
+const char *reader_join(char key[KEY_SIZE], const char *prefix, const char *name);
+
+/* value.c: the value on top of the stack → the option's field. The field keeps its default where
+   the value is a mistake. */
+void reader_read_value(Reader *reader, const char *key, const Option *option, void *options);
+
+/* The value on top of the stack as a message shows it ("8" (a text), 0.5, a table); memory of the
+   caller. */
+char *reader_value_text(lua_State *L);
+
+/* The number of values of the table on top of the stack when it is a list without holes or names,
+   and at most as long as said; -1 otherwise. */
+int reader_sequence(lua_State *L, int most_values);
+
+/* override.c: splits "KEY=VALUE" texts into reader->overrides, and sets them in the table on top
+   of the stack. */
+void override_split(Reader *reader, int count, const char *const *texts);
+void override_apply(Reader *reader);
+
+/* checks.c: what no single key can tell; fills in what follows from other keys first. */
+void checks_complete(Reader *reader);
+void checks_run(Reader *reader);
+
+#endif

@@ -1,0 +1,177 @@
+#include "src/lua/sandbox.h"
+
+#include <lauxlib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "src/base.h"
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+static void *limited(void *context, void *block, size_t old, size_t size) {
+    Sandbox *sandbox = context;
+    if (!block) old = 0; /* Lua passes the kind of object there */
+    if (size > old && size - old > SANDBOX_MEMORY - sandbox->memory) return NULL;
+    if (!size) {
+        free(block);
+        sandbox->memory -= old;
+        return NULL;
+    }
+    void *moved = realloc(block, size);
+    if (moved) sandbox->memory += size - old;
+    return moved;
+}
+
+Sandbox *sandbox_of(lua_State *L) {
+    void *context;
+    lua_getallocf(L, &context);
+    return context;
+}
+
+/* ---- time ------------------------------------------------------------------------------ */
+
+/* The state that the clock stops, and what is said when even that does not help. */
+static lua_State *clock_state;
+static char clock_text[512];
+static volatile sig_atomic_t clock_rings;
+
+static void stop(lua_State *L, lua_Debug *at) {
+    lua_getinfo(L, "Sl", at);
+    lua_pushfstring(L, "%s:%d: the config takes longer than %d s", at->short_src, at->currentline,
+                    SANDBOX_SECONDS);
+    lua_error(L);
+}
+
+/* First ring: the next instruction raises an error, and so does every one after it (Lua allows
+   lua_sethook in a signal handler). Second ring: a call into C does not come back. None of the
+   library's should; if one does, the process ends here. */
+static void ring(int number) {
+    (void)number;
+    if (!clock_rings++) {
+        lua_sethook(clock_state, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT,
+                    1);
+        return;
+    }
+    ssize_t ignored = write(STDERR_FILENO, clock_text, strlen(clock_text));
+    (void)ignored;
+    _exit(EXIT_USAGE);
+}
+
+typedef struct {
+    struct sigaction action;
+    struct itimerval timer;
+} Clock;
+
+static Clock start_clock(Sandbox *sandbox) {
+    clock_state = sandbox->L;
+    clock_rings = 0;
+    snprintf(clock_text, sizeof clock_text, "%s: a call in the config does not end\n",
+             sandbox->sources->list[0].path);
+    Clock before;
+    struct sigaction action = {.sa_handler = ring, .sa_flags = SA_RESTART};
+    struct itimerval timer = {.it_value = {SANDBOX_SECONDS, 0}, .it_interval = {0, 700000}};
+    sigaction(SIGALRM, &action, &before.action);
+    setitimer(ITIMER_REAL, &timer, &before.timer);
+    return before;
+}
+
+static void stop_clock(const Clock *before) {
+    setitimer(ITIMER_REAL, &before->timer, NULL);
+    sigaction(SIGALRM, &before->action, NULL);
+}
+
+/* ---- running --------------------------------------------------------------------------- */
+
+/* Chunks are named by the index of their source, so that positions in messages are never cut as
+   Lua cuts long paths. */
+void sandbox_run(Sandbox *sandbox, int index) {
+    lua_State *L = sandbox->L;
+    Source *source = &sandbox->sources->list[index];
+    char name[16];
+    snprintf(name, sizeof name, "=%d", index);
+    if (luaL_loadbufferx(L, source->text, strlen(source->text), name, "t") != LUA_OK) lua_error(L);
+    if (!source->places.count) source->places = places_scan(source->text);
+    lua_call(L, 0, 1);
+}
+
+/* include "base.lua": what that file returns. */
+static int include(lua_State *L) {
+    Sandbox *sandbox = sandbox_of(L);
+    const char *name = luaL_checkstring(L, 1);
+    lua_Debug caller;
+    if (!lua_getstack(L, 1, &caller) || !lua_getinfo(L, "S", &caller) || *caller.what == 'C')
+        return luaL_error(L, "include is called from a config");
+    if (sandbox->depth == SANDBOX_DEPTH)
+        return luaL_error(L, "include \"%s\": more than %d files deep", name, SANDBOX_DEPTH);
+    char reason[SOURCE_REASON];
+    int index = source_include(sandbox->sources, atoi(caller.short_src), name, reason);
+    if (index < 0) return luaL_error(L, "include \"%s\": %s", name, reason);
+    sandbox->depth++;
+    sandbox_run(sandbox, index);
+    sandbox->depth--;
+    return 1;
+}
+
+void sandbox_open(Sandbox *sandbox, Sources *sources) {
+    *sandbox = (Sandbox){.sources = sources};
+    sandbox->L = lua_newstate(limited, sandbox);
+    CHECK(sandbox->L, "no memory for a Lua state");
+}
+
+void sandbox_close(Sandbox *sandbox) {
+    lua_close(sandbox->L);
+}
+
+typedef struct {
+    void (*work)(void *context);
+    void *context;
+} Work;
+
+static int protected(lua_State *L) {
+    const Work *work = lua_touserdata(L, 1);
+    lua_settop(L, 0);
+    library_open(L);
+    lua_pushglobaltable(L);
+    lua_pushliteral(L, "include");
+    lua_pushcfunction(L, include);
+    lua_rawset(L, 1);
+    lua_settop(L, 0);
+    work->work(work->context);
+    return 0;
+}
+
+void sandbox_protect(Sandbox *sandbox, void (*work)(void *context), void *context,
+                     MistakeList *mistakes) {
+    Work what = {work, context};
+    Clock before = start_clock(sandbox);
+    lua_pushcfunction(sandbox->L, protected);
+    lua_pushlightuserdata(sandbox->L, &what);
+    int status = lua_pcall(sandbox->L, 1, 0, 0);
+    stop_clock(&before);
+    if (status != LUA_OK) sandbox_report(sandbox, status, "", mistakes);
+}
+
+void sandbox_report(Sandbox *sandbox, int status, const char *about, MistakeList *mistakes) {
+    lua_State *L = sandbox->L;
+    const Sources *sources = sandbox->sources;
+    const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+    int source = 0, line = 0, used = 0;
+    char *text;
+    if (status == LUA_ERRMEM) {
+        text = format_text("%s: %sneeds more than %d MiB of memory", sources->list[0].path, about,
+                           SANDBOX_MEMORY >> 20);
+    } else if (sscanf(message, "%d:%d: %n", &source, &line, &used) == 2 && used && source >= 0 &&
+               source < sources->count) {
+        text = format_text("%s:%d: %s%s", sources->list[source].path, line, about, message + used);
+    } else {
+        source = line = 0;
+        text = format_text("%s: %s%s", sources->list[0].path, about,
+                           *message ? message : "stops with an error that is not a text");
+    }
+    mistake_add(mistakes, source, line, text);
+    lua_pop(L, 1);
+}

@@ -1,0 +1,47 @@
+/* sandbox: runs the Lua text of a config so that no text, however hostile, can do more than take a
+   second and 64 MiB: an allocator with a limit, a wall clock, a short list of functions that all
+   end by themselves (library.c), text chunks only, files only inside the project folder. */
+#ifndef SRC_LUA_SANDBOX_H
+#define SRC_LUA_SANDBOX_H
+
+#include <lua.h>
+
+#include "src/lua/mistakes.h"
+#include "src/lua/source.h"
+
+enum {
+    SANDBOX_MEMORY = 64 << 20, /* bytes */
+    SANDBOX_SECONDS = 1,
+    SANDBOX_DEPTH = 8, /* includes inside includes */
+    SANDBOX_PRINT = 1 << 16
+};
+
+typedef struct {
+    lua_State *L;
+    Sources *sources;
+    size_t memory;  /* bytes that Lua holds */
+    size_t printed; /* bytes */
+    int depth;
+} Sandbox;
+
+void sandbox_open(Sandbox *sandbox, Sources *sources);
+void sandbox_close(Sandbox *sandbox);
+
+/* Calls work(context) with errors caught and the clock running; an error becomes a mistake. */
+void sandbox_protect(Sandbox *sandbox, void (*work)(void *context), void *context,
+                     MistakeList *mistakes);
+
+/* Inside sandbox_protect: runs source `index` and leaves what it returns on the stack. */
+void sandbox_run(Sandbox *sandbox, int index);
+
+/* Turns the error that lua_pcall left on the stack into a mistake and pops it. `about` stands
+   before the message ("train.learning_rate: at step 3: "). */
+void sandbox_report(Sandbox *sandbox, int status, const char *about, MistakeList *mistakes);
+
+/* The sandbox that a state belongs to. */
+Sandbox *sandbox_of(lua_State *L);
+
+/* library.c: gives a fresh state the functions that a config may call. */
+void library_open(lua_State *L);
+
+#endif

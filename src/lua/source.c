@@ -1,0 +1,205 @@
+#include "src/lua/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base.h"
+
+static void say(char reason[SOURCE_REASON], const char *format, ...) PRINTF_LIKE(2, 3);
+static void say(char reason[SOURCE_REASON], const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, SOURCE_REASON, format, arguments);
+    va_end(arguments);
+}
+
+/* The text of an open file, or NULL with the reason. */
+static char *read_text(int file, char reason[SOURCE_REASON]) {
+    struct stat status;
+    if (fstat(file, &status)) {
+        say(reason, "%s", strerror(errno));
+        return NULL;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        say(reason, "%s", S_ISDIR(status.st_mode) ? "is a folder" : "is not a regular file");
+        return NULL;
+    }
+    char *text = ALLOCATE(SOURCE_SIZE + 2, char);
+    size_t size = 0;
+    ssize_t got;
+    while ((got = read(file, text + size, SOURCE_SIZE + 1 - size)) > 0) size += (size_t)got;
+    if (got < 0)
+        say(reason, "%s", strerror(errno));
+    else if (size > SOURCE_SIZE)
+        say(reason, "is larger than %d KiB", SOURCE_SIZE / 1024);
+    else if (memchr(text, 0, size))
+        say(reason, "is not a text file");
+    else
+        return text;
+    free(text);
+    return NULL;
+}
+
+static char *read_file(const char *path, char reason[SOURCE_REASON]) {
+    /* Non-blocking: opening a pipe must not wait for its other end. */
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) {
+        say(reason, "%s", strerror(errno));
+        return NULL;
+    }
+    char *text = read_text(file, reason);
+    close(file);
+    return text;
+}
+
+/* The folder part of a path, "" when there is none, "/" kept: memory of the caller. */
+static char *folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = copy_text(path);
+    folder[!slash ? 0 : slash == path ? 1 : slash - path] = 0;
+    return folder;
+}
+
+static char *find_project(const char *resolved) {
+    char *own = folder_of(resolved), *folder = copy_text(own);
+    for (;;) {
+        char *entry = format_text("%s/harness", folder);
+        bool found = !access(entry, F_OK);
+        free(entry);
+        if (found || !strcmp(folder, "/")) {
+            char *project = found ? folder : own;
+            free(found ? own : folder);
+            return project;
+        }
+        char *parent = folder_of(folder);
+        free(folder);
+        folder = parent;
+    }
+}
+
+static bool inside(const char *project, const char *resolved) {
+    size_t length = strlen(project);
+    return !strcmp(project, "/") ||
+           (!strncmp(resolved, project, length) && resolved[length] == '/');
+}
+
+/* folder/name with "." and "folder/.." left out, for messages. */
+static char *join(const char *folder, const char *name) {
+    char *path =
+        *name == '/' ? copy_text(name) : format_text("%s%s%s", folder, *folder ? "/" : "", name);
+    char *out = path;
+    for (const char *at = path; *at;) {
+        size_t length = strcspn(at, "/"), whole = length + (at[length] == '/');
+        char *last = out - (out > path);
+        while (last > path && last[-1] != '/') last--;
+        bool up = length == 2 && !strncmp(at, "..", 2);
+        bool undo = up && out - last > 1 && strncmp(last, "../", 3);
+        if (undo)
+            out = last;
+        else if (!(length == 1 && *at == '.'))
+            out = (char *)memmove(out, at, whole) + whole;
+        at += whole;
+    }
+    *out = 0;
+    return path;
+}
+
+/* The index of the file with that resolved path: a new one unless it is known. Takes over the
+ * texts. */
+static int add(Sources *sources, char *path, char *resolved, char reason[SOURCE_REASON]) {
+    for (int i = 0; i < sources->count; i++) {
+        if (strcmp(sources->list[i].real, resolved)) continue;
+        free(path);
+        free(resolved);
+        return i;
+    }
+    char *text = NULL;
+    if (sources->count == SOURCE_COUNT)
+        say(reason, "is one more than the %d files that a config may have", SOURCE_COUNT);
+    else
+        text = read_file(resolved, reason);
+    if (!text) {
+        free(path);
+        free(resolved);
+        return -1;
+    }
+    sources->list[sources->count] = (Source){.path = path, .real = resolved, .text = text};
+    return sources->count++;
+}
+
+bool source_open(Sources *sources, const char *path, char reason[SOURCE_REASON]) {
+    char *resolved = realpath(path, NULL);
+    if (!resolved) {
+        say(reason, "%s", strerror(errno));
+        return false;
+    }
+    sources->project = find_project(resolved);
+    return add(sources, copy_text(path), resolved, reason) >= 0;
+}
+
+/* The included file with links resolved, or NULL with the reason. */
+static char *resolve(const Sources *sources, int from, const char *name,
+                     char reason[SOURCE_REASON]) {
+    char *folder = folder_of(sources->list[from].real);
+    char *path = *name == '/' ? copy_text(name) : format_text("%s/%s", folder, name);
+    char *resolved = realpath(path, NULL);
+    free(folder);
+    free(path);
+    if (!resolved) {
+        say(reason, "%s", strerror(errno));
+    } else if (!inside(sources->project, resolved)) {
+        say(reason, "lies outside of the project folder %s", sources->project);
+        free(resolved);
+        resolved = NULL;
+    }
+    return resolved;
+}
+
+int source_include(Sources *sources, int from, const char *name, char reason[SOURCE_REASON]) {
+    for (int i = 0; i < sources->include_count; i++) {
+        const Include *include = &sources->includes[i];
+        if (include->from == from && !strcmp(include->name, name)) return include->to;
+    }
+    if (sources->include_count == INCLUDE_COUNT) {
+        say(reason, "is one more than the %d includes that a config may have", INCLUDE_COUNT);
+        return -1;
+    }
+    char *resolved = resolve(sources, from, name, reason);
+    if (!resolved) return -1;
+    char *folder = folder_of(sources->list[from].path);
+    int to = add(sources, join(folder, name), resolved, reason);
+    free(folder);
+    if (to >= 0) sources->includes[sources->include_count++] = (Include){from, to, copy_text(name)};
+    return to;
+}
+
+char *source_texts(const Sources *sources) {
+    char *all = copy_text(sources->count ? sources->list[0].text : "");
+    for (int i = 1; i < sources->count; i++) {
+        size_t length = strlen(all);
+        char *longer = format_text("%s%s-- included: %s\n%s", all,
+                                   length && all[length - 1] != '\n' ? "\n" : "",
+                                   sources->list[i].path, sources->list[i].text);
+        free(all);
+        all = longer;
+    }
+    return all;
+}
+
+void source_free(Sources *sources) {
+    for (int i = 0; i < sources->count; i++) {
+        free(sources->list[i].path);
+        free(sources->list[i].real);
+        free(sources->list[i].text);
+        places_free(&sources->list[i].places);
+    }
+    for (int i = 0; i < sources->include_count; i++) free(sources->includes[i].name);
+    free(sources->project);
+    *sources = (Sources){0};
+}

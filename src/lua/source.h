@@ -1,0 +1,51 @@
+/* source: the text files that make a config: the file itself and those that it includes. */
+#ifndef SRC_LUA_SOURCE_H
+#define SRC_LUA_SOURCE_H
+
+#include <stdbool.h>
+
+#include "src/lua/places.h"
+
+enum {
+    SOURCE_COUNT = 64,     /* most files of a config */
+    SOURCE_SIZE = 1 << 20, /* most bytes of one */
+    INCLUDE_COUNT = 256,   /* most different include lines */
+    SOURCE_REASON = 512
+};
+
+typedef struct {
+    char *path; /* as messages name it */
+    char *real; /* with links resolved */
+    char *text; /* NUL-terminated, no NUL inside */
+    Places places;
+} Source;
+
+/* File `from` wrote include "name", which is file `to`. */
+typedef struct {
+    int from, to;
+    char *name;
+} Include;
+
+typedef struct Sources {
+    int count;
+    Source list[SOURCE_COUNT];
+    int include_count;
+    Include includes[INCLUDE_COUNT];
+    char *project; /* the folder that includes may not leave */
+} Sources;
+
+/* Reads the config file itself, and finds the project folder: the nearest parent with an entry
+   named `harness`, or else the file's own folder. False with the reason why it cannot be read. */
+bool source_open(Sources *sources, const char *path, char reason[SOURCE_REASON]);
+
+/* Reads the file that file `from` includes under that name, unless it was read before. Its index,
+   or -1 with the reason. */
+int source_include(Sources *sources, int from, const char *name, char reason[SOURCE_REASON]);
+
+/* All texts, the config's first, each other one behind a comment line with its path; memory of the
+   caller. */
+char *source_texts(const Sources *sources);
+
+void source_free(Sources *sources);
+
+#endif
