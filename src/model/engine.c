@@ -218,23 +218,29 @@ void engine_free(Engine *engine) {
     free(engine);
 }
 
+/* Measures the shape of engine->batch: what the arena must have room for at the next pass. */
+static void reserve(Engine *engine) {
+    Arena measure = {0};
+    cut(engine);
+    lay(engine, &measure);
+    engine->reserved = most(engine->reserved, measure.used);
+}
+
 /* Takes the shape of a batch, and lays out the memory when it is another shape than before. */
 static void take_shape(Engine *engine, const Batch *batch, bool training) {
-    const bool same = engine->arena.base && engine->batch.items == batch->items &&
+    const bool same = engine->batch.items == batch->items &&
                       engine->batch.length == batch->length && engine->training == training &&
                       !engine->batch.positions == !batch->positions;
     engine->batch = *batch;
     engine->training = training;
     if (same) return;
-    cut(engine);
-    engine->tables_of = 0;
-    Arena measure = {0};
-    lay(engine, &measure);
-    if (!engine->arena.base || measure.used > engine->arena.size) {
+    reserve(engine);
+    if (engine->reserved > engine->arena.size) {
         arena_free(&engine->arena);
-        engine->arena.used = measure.used;
+        engine->arena.used = engine->reserved;
         arena_allocate(&engine->arena);
     }
+    engine->tables_of = 0;
     engine->arena.used = 0;
     lay(engine, &engine->arena);
 }
@@ -249,8 +255,11 @@ static size_t own_span(const Engine *engine) {
 }
 
 void engine_reserve(Engine *engine, size_t items, size_t length, bool training) {
-    take_shape(engine, &(Batch){.items = items, .length = length}, training);
+    engine->batch = (Batch){.items = items, .length = length};
+    engine->training = training;
+    reserve(engine);
     grow_by_distance(engine, own_span(engine));
+    engine->batch.items = 0; /* the next pass lays out its memory */
 }
 
 size_t engine_bytes(const Engine *engine) {
@@ -268,10 +277,8 @@ double engine_bytes_needed(Model *described, size_t items, size_t length, bool t
     engine->activations = ALLOCATE((size_t)threads, Activations);
     engine->batch = (Batch){.items = items, .length = length};
     engine->training = training;
-    cut(engine);
-    Arena measure = {0};
-    lay(engine, &measure);
-    double bytes = (double)measure.used;
+    reserve(engine);
+    double bytes = (double)engine->reserved;
     const Encoding *encoding = described->shape.encoding;
     if (encoding->bias) {
         const double span = (double)own_span(engine) * described->shape.layers;

@@ -122,7 +122,8 @@ struct Engine {
     Pack *packs;              /* one an (item, head), unless whole_unit */
     Scratch *scratch;         /* one a thread */
 
-    Arena arena; /* everything above that depends on the shape of the batch */
+    Arena arena;     /* everything above that depends on the shape of the batch */
+    size_t reserved; /* bytes: the most that a shape so far needs */
     struct {
         real *bias_rows;
         double *unit_distances;

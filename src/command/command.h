@@ -1,0 +1,40 @@
+/* command: the subcommands. Each gets the parsed command line and returns the exit code. */
+#ifndef SRC_COMMAND_COMMAND_H
+#define SRC_COMMAND_COMMAND_H
+
+#include "src/config.h"
+#include "src/report/terminal.h"
+
+enum { COMMAND_WORDS = 256 };
+
+typedef struct {
+    int word_count; /* what is neither an option nor KEY=VALUE */
+    const char *words[COMMAND_WORDS];
+    int override_count;
+    const char *overrides[COMMAND_WORDS];
+    const char *output;    /* --output, or NULL */
+    const char *out_file;  /* -o, or NULL */
+    const char *tokens;    /* --tokens, or NULL */
+    int64_t length, count; /* --length, -n; 0: not given */
+    bool fresh, quiet, json;
+    ColorChoice color;
+    const char *line; /* the command line as given, quoted for a shell */
+} Command;
+
+int command_run(const Command *command);
+int command_check(const Command *command);
+int command_list(const Command *command);
+int command_data(const Command *command);
+int command_forward(const Command *command);
+int command_show(const Command *command);
+int command_verify(const Command *command);
+int command_docs(const Command *command);
+
+/* The config of words[0] with the overrides; prints every mistake and ends with EXIT_USAGE when it
+   has some. */
+Config command_config(const Command *command);
+
+/* Ends with EXIT_USAGE and a hint to `help`. */
+_Noreturn void command_usage(const char *format, ...) PRINTF_LIKE(1, 2);
+
+#endif
