@@ -124,7 +124,8 @@ plain: ## the program and its tests without oneDNN and LIBXSMM
 
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(FLAVOUR_MAKE) FLAVOUR=asan tests
-	@$(RUN_TESTS) $(call flavour,asan)/run_tests
+	@LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0 \
+	    $(RUN_TESTS) $(call flavour,asan)/run_tests
 
 tsan: ## the tests under ThreadSanitizer: clang, libomp and its Archer (gcc's runtime misleads it)
 	@$(FLAVOUR_MAKE) CC=clang FLAVOUR=tsan tests
