@@ -6,10 +6,16 @@ set -eu
 breaches=$(mktemp)
 trap 'rm -f "$breaches"' EXIT
 export LC_ALL=C.UTF-8
+IFS='
+' # lists of files are lines
 
 c_files=$(find src encodings tasks tests -name '*.[ch]' | sort)
 scripts=$(find harness scripts tests -type f \( -name harness -o -name '*.sh' \) | sort)
-texts="$c_files $scripts Makefile .ci/run $(find . \
+texts="$c_files
+$scripts
+Makefile
+.ci/run
+$(find . \
     \( -path ./.git -o -path ./.venv -o -path ./build -o -path ./results \) -prune -o -type f \
     \( -name '*.lua' -o -name '*.py' -o -name '*.md' \) -print | sort)"
 
