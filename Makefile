@@ -88,8 +88,7 @@ $(OUT)/%.o: %.c $(OUT)/command | $(OUT)/build_info.h
 # (everything is compiled again) and what --version tells (the one object that includes it).
 $(OUT)/command: FORCE
 	$(if $(MISSING),$(error missing: $(MISSING). `make setup` installs it))
-	$(if $(SLOW),$(warning missing: $(SLOW), plain loops stand in and are slower. `make setup` \
-	installs it))
+	$(if $(SLOW),$(warning missing: $(SLOW); slower loops stand in. `make setup` installs it))
 	@scripts/write_changed.sh $@ echo '$(COMPILE) $(COMPILER)'
 
 $(OUT)/build_info.h: FORCE
