@@ -5,7 +5,7 @@ set -u
 root=$(pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-unset HARNESS_ISA
+unset HARNESS_ISA HARNESS_NO_SETUP
 passed=0 failed=0
 
 # holds "WHAT" CONDITION...: the condition is a command.
