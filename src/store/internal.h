@@ -43,7 +43,7 @@ void store_seal(const void *bytes, size_t size, char seal[SEAL_SIZE + 1]);
 struct StoreReader {
     hid_t file;
     void *bytes; /* the whole file: libhdf5 reads memory, never the disk */
-    size_t size;
+    size_t size; /* of the HDF5 part */
     bool sealed;
     char reason[512];
 };

@@ -72,7 +72,7 @@ StoreReader *store_open(const char *path, const char **reason) {
     return bytes ? store_open_bytes(bytes, size, reason) : NULL;
 }
 
-/* Is there a seal, and is it right? */
+/* Is there a seal, and is it right? Leaves reader->size as that of the HDF5 part. */
 static const char *check_seal(StoreReader *reader) {
     if (reader->size < SEAL_SIZE) return NULL;
     size_t covered = reader->size - SEAL_SIZE;
@@ -83,7 +83,20 @@ static const char *check_seal(StoreReader *reader) {
     if (memcmp(found, seal, SEAL_SIZE) != 0)
         return "is damaged: its bytes do not have the SHA-256 that is written at its end";
     reader->sealed = true;
+    reader->size = covered;
     return NULL;
+}
+
+/* The end of file address of the superblock (HDF5 File Format Specification 3.0, section II.A), 0
+   where there is none: libhdf5 minds a file that is too short, but not what was added to it. */
+static uint64_t stated_end(const unsigned char *bytes, size_t size) {
+    static const struct { size_t offset_size, end; } at[] = {{13, 40}, {13, 44}, {9, 28}, {9, 28}};
+    if (size < 64) return 0;
+    size_t version = bytes[8];
+    if (version >= sizeof at / sizeof *at || bytes[at[version].offset_size] != 8) return 0;
+    uint64_t end = 0;
+    for (size_t i = 8; i-- > 0;) end = end << 8 | bytes[at[version].end + i];
+    return end;
 }
 
 static const char *open_image(StoreReader *reader) {
@@ -91,20 +104,16 @@ static const char *open_image(StoreReader *reader) {
     if (reader->size < 8 || memcmp(reader->bytes, signature, 8) != 0) return "is not an HDF5 file";
     const char *wrong = check_seal(reader);
     if (wrong) return wrong;
+    if (stated_end(reader->bytes, reader->size) != reader->size)
+        return "is not as long as it says it is: cut off, or something was added";
 
     reader->file = H5LTopen_file_image(reader->bytes, reader->size,
                                        H5LT_FILE_IMAGE_DONT_COPY | H5LT_FILE_IMAGE_DONT_RELEASE);
-    if (reader->file < 0) {
-        static char text[300];
-        char error[256];
-        snprintf(text, sizeof text, "cannot be opened as HDF5: %s", store_library_error(error));
-        return text;
-    }
-    haddr_t end;
-    if (H5Fget_eoa(reader->file, &end) < 0) return "does not say where it ends";
-    if (end + (reader->sealed ? SEAL_SIZE : 0) != reader->size)
-        return "is not as long as it says it is: cut off, or something was added";
-    return NULL;
+    if (reader->file >= 0) return NULL;
+    static char text[300];
+    char error[256];
+    snprintf(text, sizeof text, "cannot be opened as HDF5: %s", store_library_error(error));
+    return text;
 }
 
 StoreReader *store_open_bytes(void *bytes, size_t size, const char **reason) {

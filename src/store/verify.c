@@ -54,18 +54,39 @@ typedef struct {
 } Walk;
 
 static bool walk_dataset(StoreReader *reader, const char *path, Walk *walk) {
-    StoreType type;
-    size_t dims[STORE_RANK], count;
-    if (store_shape(reader, path, &type, dims) < 0) {
+    HANDLE dataset = store_open_dataset(reader, path);
+    if (dataset < 0) return false;
+    HANDLE type = H5Dget_type(dataset);
+    if (H5Tget_class(type) == H5T_STRING) {
         char **texts;
-        int texts_count = store_read_texts(reader, path, &texts);
-        store_free_names(texts, texts_count);
-        return texts_count >= 0;
+        int count = store_read_texts(reader, path, &texts);
+        store_free_names(texts, count);
+        return count >= 0;
     }
     walk->arrays++;
-    void *data = read_all(reader, path, type, &count);
+    StoreType found;
+    size_t dims[STORE_RANK], count;
+    if (store_shape(reader, path, &found, dims) < 0) return false;
+    void *data = read_all(reader, path, found, &count);
     free(data);
     return data != NULL;
+}
+
+static bool has_attribute(StoreReader *reader, const char *path, const char *name) {
+    HANDLE object = store_open_object(reader, path);
+    return H5Aexists(object, name) > 0;
+}
+
+/* Is the attribute the name of something in the folder? */
+static bool names_member(StoreReader *reader, const char *path, const char *attribute,
+                         const char *folder) {
+    char *name = store_read_attribute_text(reader, path, attribute);
+    if (!name) return false;
+    char *member = format_text("%s/%s", folder, name);
+    bool good = store_exists(reader, member);
+    free(member);
+    free(name);
+    return good;
 }
 
 static bool walk_object(StoreReader *reader, const char *path, void *state) {
@@ -80,16 +101,20 @@ static bool walk_object(StoreReader *reader, const char *path, void *state) {
     if (walk->depth == MOST_DEPTH)
         return store_refuse(reader, "%s: groups lie more than %d deep in groups", path, MOST_DEPTH);
     walk->depth++;
-    bool good = each_member(reader, path, walk_object, walk);
+    bool good =
+        each_member(reader, path, walk_object, walk) &&
+        (!has_attribute(reader, path, "signal") || names_member(reader, path, "signal", path));
     walk->depth--;
     return good;
 }
 
 /* ---- axes ------------------------------------------------------------------------------ */
 
-/* Takes the length of the first scale; a scale of another kind than a plain list is no scale. */
+/* Takes the length of the first scale. What no link leads to was deleted, though its bytes may
+   still be there. */
 static herr_t scale_length(hid_t dataset, unsigned axis, hid_t scale, void *length) {
     (void)dataset, (void)axis;
+    if (H5Iget_name(scale, NULL, 0) <= 0) return -1;
     HANDLE creation = H5Dget_create_plist(scale);
     if (H5Pget_layout(creation) == H5D_VIRTUAL) return -1;
     HANDLE space = H5Dget_space(scale);
@@ -200,10 +225,9 @@ static bool check_final(StoreReader *reader) {
     return good;
 }
 
+/* `state` is the group of the table. */
 static bool check_table(StoreReader *reader, const char *path, void *state) {
-    (void)state;
-    HANDLE object = store_open_object(reader, path);
-    if (H5Aexists(object, "kind") <= 0) return true; /* a scale or a companion */
+    if (!has_attribute(reader, path, "kind")) return true; /* a scale or a companion */
     char *kind = store_read_attribute_text(reader, path, "kind");
     char *convention = store_read_attribute_text(reader, path, "convention");
     bool good = kind && convention;
@@ -211,6 +235,18 @@ static bool check_table(StoreReader *reader, const char *path, void *state) {
         good = store_refuse(reader, "%s is of the unknown kind %s", path, kind);
     free(kind);
     free(convention);
+    static const char *const companions[] = {"update_count", "snapshots"};
+    for (size_t i = 0; i < 2 && good; i++)
+        good = !has_attribute(reader, path, companions[i]) ||
+               names_member(reader, path, companions[i], state);
+    return good;
+}
+
+static bool check_tables(StoreReader *reader, const char *path, void *state) {
+    (void)state;
+    char *folder = copy_text(path);
+    bool good = each_member(reader, path, check_table, folder);
+    free(folder);
     return good;
 }
 
@@ -270,21 +306,19 @@ static bool check_texts(StoreReader *reader) {
         if (!text) return false;
         free(text);
     }
-    char **lines;
-    int count = store_read_texts(reader, "/config/overrides", &lines);
-    store_free_names(lines, count);
-    return count >= 0;
+    char **texts;
+    int count = store_read_texts(reader, "/config/overrides", &texts);
+    store_free_names(texts, count);
+    int reasons = store_read_texts(reader, "/evaluate/undefined_reason", &texts);
+    store_free_names(texts, reasons);
+    return count >= 0 && reasons >= 0;
 }
 
 /* ---- the two formats ------------------------------------------------------------------- */
 
-static bool check_tables(StoreReader *reader, const char *path, void *state) {
-    return each_member(reader, path, check_table, state);
-}
-
 static bool check_run(StoreReader *reader, const Walk *walk) {
     (void)walk;
-    return check_attributes(reader, "/", layout_root) &&
+    return check_attributes(reader, "/", layout_root) && names_member(reader, "/", "default", "") &&
            check_attributes(reader, "/environment", layout_environment) && check_texts(reader) &&
            check_group(reader, "/train", &layout_train) &&
            check_group(reader, "/evaluate", &layout_evaluate) &&
