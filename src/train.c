@@ -151,22 +151,21 @@ static void count_updates(Trainer *t) {
     }
 }
 
-/* The first tensor of values or gradients that is not finite, as a sentence. */
+/* The first tensor that is not finite, values before gradients, as a sentence. */
 static const char *not_finite(const Trainer *t) {
     static char reason[256];
-    for (int i = 0; i < t->model->parameter_count; i++) {
-        const Parameter *p = &t->model->parameters[i];
-        const real *arrays[] = {t->model->values + p->offset, t->gradients + p->offset};
-        for (int which = 0; which < 2; which++) {
-            const size_t at = optim_find_nonfinite(p->count, arrays[which]);
+    for (int which = 0; which < 2; which++)
+        for (int i = 0; i < t->model->parameter_count; i++) {
+            const Parameter *p = &t->model->parameters[i];
+            const real *array = (which ? t->gradients : t->model->values) + p->offset;
+            const size_t at = optim_find_nonfinite(p->count, array);
             if (at == p->count) continue;
             snprintf(reason, sizeof reason,
                      "step %lld: %s%s[%zu] is %g, not finite; loss was %g, learning rate %g",
                      (long long)t->step, which ? "the gradient of " : "", p->name, at,
-                     (double)arrays[which][at], t->loss, t->learning_rate);
+                     (double)array[at], t->loss, t->learning_rate);
             return reason;
         }
-    }
     snprintf(reason, sizeof reason, "step %lld: the loss is %g, not finite", (long long)t->step,
              t->loss);
     return reason;

@@ -81,8 +81,7 @@ static void list_folder(const Command *command, const char *path) {
         if (file && !fgets(text, sizeof text, file)) *text = 0;
         if (file) fclose(file);
         text[strcspn(text, "\n")] = 0;
-        const char *comment = strstr(text, ": ");
-        line(table, names[i], !strncmp(text, "--", 2) && comment ? comment + 2 : "");
+        line(table, names[i], !strncmp(text, "-- ", 3) ? text + 3 : "");
         free(names[i]);
     }
     print(table, path, command);

@@ -1,0 +1,134 @@
+#!/bin/sh
+# test_run.sh PROGRAM: whole runs as a user starts, stops and repeats them: exit codes, messages,
+# files. Ends with "N passed, N failed".
+set -u
+program=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+holds() { # holds "WHAT" CONDITION...
+    what=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "not so: $what ($*)"
+        tail -n 5 "$work/out" "$work/err" 2>/dev/null
+    fi
+}
+start() { # start ARGUMENT...: output in $work/out and err, exit code in $status
+    status=0
+    "$program" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+}
+says() { grep -q -e "$2" "$work/$1"; }
+result() { find "$work/$1" -name run.h5; }
+same() { .venv/bin/python tests/same_run.py "$(result "$1")" "$(result "$2")" >"$work/out"; }
+
+start tests/resume.lua --output "$work/whole"
+holds 'a run ends with 0' [ "$status" = 0 ]
+holds 'it prints accuracy by length' says out '^ *24\*'
+holds 'and what is not defined' says out 'not defined: learned has 24 positions'
+holds 'and where the result is' says out 'whole/resume/learned-s1-[0-9a-f]*/run.h5'
+holds 'no checkpoint is left behind' [ -z "$(find "$work/whole" -name 'checkpoint-*')" ]
+holds 'no temporary file either' [ -z "$(find "$work/whole" -name '*.tmp')" ]
+folder=$(dirname "$(result whole)")
+before=$(cksum <"$folder/run.h5")
+start tests/resume.lua --output "$work/whole"
+holds 'a complete run says so' says err 'is complete'
+holds 'with exit code 0' [ "$status" = 0 ]
+holds 'and is not touched' [ "$before" = "$(cksum <"$folder/run.h5")" ]
+holds 'its log has a line a logged step' \
+    [ "$(grep -c '"event":"step"' "$folder/events.jsonl")" = 7 ]
+start verify "$folder/run.h5"
+holds 'verify finds it whole' [ "$status" = 0 ]
+start show "$folder/run.h5"
+holds 'show names its encoding' says out 'learned'
+start forward "$folder/run.h5" -o "$work/forward.h5" --length 12
+holds 'forward runs its weights' [ "$status" = 0 ]
+start forward "$folder/run.h5" -o "$work/no.h5" --length 48
+holds 'not past what the encoding defines' says err 'learned has 24 positions'
+holds 'and writes nothing then' [ ! -e "$work/no.h5" ]
+
+for threads in 1 3; do
+    start tests/resume.lua --output "$work/threads$threads" --threads $threads --quiet
+    holds "$threads threads: the same bits" same whole "threads$threads"
+done
+
+# Stopped by signals again and again; a slow run, so that they arrive while it trains.
+slow='train.stages.1.steps=400 train.stages.2.steps=400'
+# shellcheck disable=SC2086 # words
+start tests/resume.lua $slow --output "$work/long" --quiet
+holds 'the long run ends' [ "$status" = 0 ]
+stops=0 status=75
+while [ $status = 75 ] && [ $stops -lt 40 ]; do
+    # shellcheck disable=SC2086
+    timeout --preserve-status -s TERM 0.6 "$program" tests/resume.lua $slow \
+        --output "$work/stopped" >"$work/out" 2>"$work/err" </dev/null
+    status=$?
+    [ $status = 75 ] && stops=$((stops + 1))
+done
+holds 'it was stopped and went on' [ $stops -gt 0 ]
+holds 'and ended' [ $status = 0 ]
+holds 'with the same bits as the run in one go' same long stopped
+# shellcheck disable=SC2086
+for delay in 0.5 0.4 0.6 0.3; do
+    timeout -s KILL $delay "$program" tests/resume.lua $slow --output "$work/killed" \
+        >/dev/null 2>&1 </dev/null
+done
+# shellcheck disable=SC2086
+start tests/resume.lua $slow --output "$work/killed" --quiet
+holds 'killed four times, it ends' [ "$status" = 0 ]
+holds 'with the same bits too' same long killed
+events() { grep -v -e '"resume"' "$(dirname "$(result "$1")")/events.jsonl" |
+    sed 's/"tokens_per_second":[^,}]*//; s/"seconds":[^,}]*//'; }
+events long >"$work/events.long"
+events killed >"$work/events.killed"
+holds 'and the same log' cmp "$work/events.long" "$work/events.killed"
+
+# One owner at a time.
+# shellcheck disable=SC2086
+"$program" tests/resume.lua $slow seed=7 --output "$work/owned" --quiet >/dev/null 2>&1 &
+owner=$!
+sleep 0.5
+# shellcheck disable=SC2086
+start tests/resume.lua $slow seed=7 --output "$work/owned"
+holds 'a second process is refused with 1' [ "$status" = 1 ]
+holds 'and told who works on it' says err "process $owner on "
+kill -INT $owner
+wait $owner
+holds 'an interrupt ends the owner with 75' [ $? = 75 ]
+
+# Mistakes write nothing.
+start tests/resume.lua model.head=3 model.width=15 --output "$work/never"
+holds 'mistakes end with 2' [ "$status" = 2 ]
+holds 'every one is told' [ "$(grep -c . "$work/err")" = 2 ]
+holds 'with the nearest key' says err 'did you mean model.heads'
+holds 'and nothing is made' [ ! -e "$work/never" ]
+start nonsense
+holds 'an unknown command ends with 2' [ "$status" = 2 ]
+start tests/resume.lua --frsh
+holds 'so does an unknown option' [ "$status" = 2 ]
+start verify tests/resume.lua
+holds 'verify of another file ends with 1' [ "$status" = 1 ]
+printf x >"$work/file"
+start tests/resume.lua --output "$work/file/below"
+holds 'an output folder that cannot be made ends with 74' [ "$status" = 74 ]
+(
+    ulimit -f 8
+    "$program" tests/resume.lua --output "$work/full" --quiet >"$work/out" 2>"$work/err" </dev/null
+)
+holds 'a full disk ends with 74' [ $? = 74 ]
+holds 'in one line that names the file' says err 'File too large'
+holds 'and leaves no temporary file' [ -z "$(find "$work/full" -name '*.tmp')" ]
+
+for command in 'check configs/rope_2k.lua' list 'list encodings rope' 'list tasks recall' help \
+    'data configs/rope_2k.lua -n 1' --version; do
+    # shellcheck disable=SC2086
+    start $command
+    holds "$command answers" [ "$status" = 0 ]
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
