@@ -69,42 +69,44 @@ static void begin(const Site *site, real *table) {
     }
 }
 
-/* Turns one row by the angles of its position (direction 1) or back (-1). */
-static void turn(const EncodingShape *shape, const real *angles, real direction, const real *x,
-                 real *out) {
-    const size_t width = (size_t)shape->head_width, n = rotary_width(shape), pairs = n / 2;
-    const real *restrict cosine = angles, *restrict sine = angles + pairs;
-    if (((const RopeOptions *)shape->options)->layout == HALF)
-        for (size_t c = 0; c < pairs; c++) {
-            const real a = x[c], b = x[c + pairs], s = direction * sine[c];
-            out[c] = a * cosine[c] - b * s;
-            out[c + pairs] = b * cosine[c] + a * s;
-        }
-    else
-        for (size_t c = 0; c < pairs; c++) {
-            const real a = x[2 * c], b = x[2 * c + 1], s = direction * sine[c];
-            out[2 * c] = a * cosine[c] - b * s;
-            out[2 * c + 1] = b * cosine[c] + a * s;
-        }
-    for (size_t c = n; c < width; c++) out[c] = x[c];
+/* Turns rows by the angles of their positions (direction 1) or back (-1). */
+static void turn(const Site *site, real direction, size_t first, size_t rows, const real *x,
+                 size_t x_stride, real *out, size_t out_stride) {
+    const size_t width = (size_t)site->shape->head_width, n = rotary_width(site->shape);
+    const size_t pairs = n / 2;
+    const bool half = ((const RopeOptions *)site->shape->options)->layout == HALF;
+    for (size_t row = 0; row < rows; row++) {
+        const real *restrict cosine = site->table + (first + row) * n;
+        const real *restrict sine = cosine + pairs;
+        const real *restrict from = x + row * x_stride;
+        real *restrict to = out + row * out_stride;
+        if (half)
+            for (size_t c = 0; c < pairs; c++) {
+                const real a = from[c], b = from[c + pairs], s = direction * sine[c];
+                to[c] = a * cosine[c] - b * s;
+                to[c + pairs] = b * cosine[c] + a * s;
+            }
+        else
+            for (size_t c = 0; c < pairs; c++) {
+                const real a = from[2 * c], b = from[2 * c + 1], s = direction * sine[c];
+                to[2 * c] = a * cosine[c] - b * s;
+                to[2 * c + 1] = b * cosine[c] + a * s;
+            }
+        for (size_t c = n; c < width; c++) to[c] = from[c];
+    }
 }
 
 static void rotate(const Site *site, RotateSide side, size_t first, size_t rows, const real *x,
                    size_t stride, real *out) {
     (void)side;
-    const size_t width = (size_t)site->shape->head_width, n = rotary_width(site->shape);
-    for (size_t row = 0; row < rows; row++)
-        turn(site->shape, site->table + (first + row) * n, 1, x + row * stride, out + row * width);
+    turn(site, 1, first, rows, x, stride, out, (size_t)site->shape->head_width);
 }
 
 /* The transpose of a rotation is the rotation back. */
 static void rotate_backward(const Site *site, RotateSide side, size_t first, size_t rows,
                             const real *x, size_t stride, const real *dout, real *dx, real *slot) {
     (void)side, (void)x, (void)slot;
-    const size_t width = (size_t)site->shape->head_width, n = rotary_width(site->shape);
-    for (size_t row = 0; row < rows; row++)
-        turn(site->shape, site->table + (first + row) * n, -1, dout + row * width,
-             dx + row * stride);
+    turn(site, -1, first, rows, dout, (size_t)site->shape->head_width, dx, stride);
 }
 
 static void tables(const EncodingShape *shape, const real *const *const *parameters, size_t length,
