@@ -44,7 +44,7 @@ static const Option model_options[] = {
 };
 
 static const Option train_options[] = {
-    {"steps", OPTION_INTEGER, FIELD(train.steps), 0, "none", 1, 1e9, NULL,
+    {"steps", OPTION_INTEGER, FIELD(train.steps), 0, "", 1, 1e9, NULL,
      "steps of a run without stages"},
     {"length", OPTION_SPAN, FIELD(train.length), 0, "", 1, LENGTH_MAX, NULL,
      "tokens of a sequence, of a run without stages; one length is drawn for each batch"},
@@ -95,8 +95,7 @@ static const Option evaluate_options[] = {
 };
 
 const Option stage_options[] = {
-    {"steps", OPTION_INTEGER, offsetof(Stage, steps), 0, "none", 1, 1e9, NULL,
-     "steps of the stage"},
+    {"steps", OPTION_INTEGER, offsetof(Stage, steps), 0, "", 1, 1e9, NULL, "steps of the stage"},
     {"length", OPTION_SPAN, offsetof(Stage, length), 0, "", 1, LENGTH_MAX, NULL,
      "tokens of a sequence; one length is drawn for each batch"},
     {"batch", OPTION_INTEGER, offsetof(Stage, batch), -1, "train.batch", 0, 1048576, NULL,
@@ -105,7 +104,7 @@ const Option stage_options[] = {
 };
 
 const ConfigSection config_sections[CONFIG_SECTIONS] = {
-    {"", "the run", root_options},
+    {"", "Top level", root_options},
     {"model", "a decoder-only transformer: token embedding, pre-norm blocks, output",
      model_options},
     {"train", "AdamW on freshly drawn examples", train_options},

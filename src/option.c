@@ -120,16 +120,16 @@ static char *allowed_words(const char *words) {
 /* " from 1 to 64", " of at least 0", "" */
 static const char *range_text(const Option *option, char text[96]) {
     char min[32], max[32];
-    json_number_text(option->min, min);
-    json_number_text(option->max, max);
-    if (isfinite(option->min) && isfinite(option->max))
+    bool from = isfinite(option->min), to = isfinite(option->max);
+    if (from) json_number_text(option->min, min);
+    if (to) json_number_text(option->max, max);
+    *text = 0;
+    if (from && to)
         snprintf(text, 96, " from %s to %s", min, max);
-    else if (isfinite(option->min))
+    else if (from)
         snprintf(text, 96, " of at least %s", min);
-    else if (isfinite(option->max))
+    else if (to)
         snprintf(text, 96, " of at most %s", max);
-    else
-        *text = 0;
     return text;
 }
 

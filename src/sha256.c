@@ -27,23 +27,22 @@ static void absorb(uint32_t state[8], const unsigned char block[BLOCK]) {
         w[t] = (uint32_t)block[4 * t] << 24 | (uint32_t)block[4 * t + 1] << 16 |
                (uint32_t)block[4 * t + 2] << 8 | block[4 * t + 3];
     for (int t = 16; t < 64; t++) {
-        uint32_t a = w[t - 15], b = w[t - 2];
-        w[t] = w[t - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[t - 7] +
-               (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+        uint32_t x = w[t - 15], y = w[t - 2];
+        w[t] = w[t - 16] + (rotate(x, 7) ^ rotate(x, 18) ^ x >> 3) + w[t - 7] +
+               (rotate(y, 17) ^ rotate(y, 19) ^ y >> 10);
     }
-    uint32_t s[8];
-    memcpy(s, state, sizeof s);
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     for (int t = 0; t < 64; t++) {
-        uint32_t a = s[0], b = s[1], c = s[2], e = s[4];
-        uint32_t one = s[7] + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) +
-                       ((e & s[5]) ^ (~e & s[6])) + constants[t] + w[t];
+        uint32_t one = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) +
+                       constants[t] + w[t];
         uint32_t two =
             (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += one;
-        s[0] = one + two;
+        h = g, g = f, f = e, e = d + one;
+        d = c, c = b, b = a, a = one + two;
     }
-    for (int i = 0; i < 8; i++) state[i] += s[i];
+    state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+    state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
 const char *sha256_text(const void *bytes, size_t size, char text[65]) {

@@ -8,7 +8,7 @@
 #include "src/json.h"
 #include "src/lua/reader.h"
 
-enum { SCHEDULE_STEPS = 10000000, NAME_SIZE = 64 };
+enum { SCHEDULE_STEPS = 1000000, NAME_SIZE = 64 };
 #define BATCH_TOKENS 2147483647 /* rows of a matrix product are counted in 32 bits */
 
 static bool given(Reader *reader, const char *key) {
@@ -99,7 +99,7 @@ static bool call_schedule(Reader *reader, int64_t step, const Option *option, do
     lua_State *L = reader->L;
     lua_rawgeti(L, LUA_REGISTRYINDEX, reader->schedule);
     lua_pushinteger(L, step);
-    int status = lua_pcall(L, 1, 1, 0);
+    int status = sandbox_call(L, 1, 1);
     if (status != LUA_OK) {
         char about[96];
         snprintf(about, sizeof about, "train.learning_rate: at step %lld: ", (long long)step);

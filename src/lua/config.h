@@ -20,8 +20,16 @@ typedef struct {
 bool config_load(const char *path, int override_count, const char *const *overrides, Config *config,
                  Mistakes *mistakes);
 
+/* The same from the resolved JSON of a result file (config->resolved_json): kinds, stages and all.
+   A learning rate that was a function is not in it; it becomes the default. */
+bool config_load_json(const char *json, const char *path, int override_count,
+                      const char *const *overrides, Config *config, Mistakes *mistakes);
+
 /* docs/CONFIG.md and the LuaCATS annotations for editors, from the same tables, to a stream. */
 void config_write_markdown(FILE *to);
 void config_write_annotations(FILE *to);
+
+/* "Lua 5.4.4". */
+const char *config_lua_version(void);
 
 #endif

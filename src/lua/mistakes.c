@@ -20,12 +20,14 @@ void mistake_add(MistakeList *list, int order, int line, char *text) {
 }
 
 static bool before(const Mistake *a, const Mistake *b) {
-    return a->order != b->order ? a->order < b->order : a->line < b->line;
+    if (a->order != b->order) return a->order < b->order;
+    if (a->line != b->line) return a->line < b->line;
+    return strcmp(a->text, b->text) < 0; /* Lua gives the keys of a table in any order */
 }
 
 void mistakes_finish(MistakeList *list, Mistakes *to) {
     int kept = list->count < MISTAKES_KEPT ? list->count : MISTAKES_KEPT;
-    /* By insertion: stable, and the list is short. */
+    /* By insertion: the list is short. */
     for (int i = 1; i < kept; i++) {
         Mistake moved = list->kept[i];
         int j = i;

@@ -10,8 +10,9 @@ enum {
 };
 
 typedef struct {
-    int order, line; /* index of the source and line; messages are sorted by them */
-    char *text;      /* one line, without its newline */
+    int order;  /* index of the source, or MISTAKE_COMMAND_LINE */
+    int line;   /* or index of the override */
+    char *text; /* one line, without its newline */
 } Mistake;
 
 typedef struct {

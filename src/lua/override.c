@@ -27,8 +27,8 @@ static bool is_key(const char *text, size_t length) {
 
 /* Kept in the order of their depth: a kind is set before its options, whatever the command line
    says first. */
-static void insert(Reader *reader, const char *text, size_t length) {
-    Override override = {.text = text, .value = text + length + 1};
+static void insert(Reader *reader, const char *text, size_t length, int index) {
+    Override override = {.text = text, .value = text + length + 1, .index = index};
     memcpy(override.key, text, length);
     int at = reader->override_count++;
     for (; at > 0 && depth_of(reader->overrides[at - 1].key) > depth_of(override.key); at--)
@@ -45,10 +45,10 @@ void override_split(Reader *reader, int count, const char *const *texts) {
         else if (!texts[i][length] || !is_key(texts[i], length))
             problem = "expected KEY=VALUE, such as model.width=256";
         if (problem)
-            mistake_add(&reader->mistakes, MISTAKE_COMMAND_LINE, 0,
+            mistake_add(&reader->mistakes, MISTAKE_COMMAND_LINE, i,
                         format_text("command line: %s: %s", texts[i], problem));
         else
-            insert(reader, texts[i], length);
+            insert(reader, texts[i], length, i);
     }
 }
 
@@ -179,7 +179,8 @@ static void apply_to_stage(Reader *reader, const Override *override, char *const
     long count = lua_istable(L, -1) ? (long)lua_rawlen(L, -1) : 0, number = atol(parts[1]);
     lua_pop(L, 1);
     if (number < 1 || number > count) {
-        reader_mistake(reader, override->key, "there is no stage %s of %ld", parts[1], count);
+        reader_mistake(reader, override->key, "there is no stage %s; train.stages has %ld",
+                       parts[1], count);
         return;
     }
     lua_getfield(L, 1, "task");

@@ -45,6 +45,10 @@ const Override *reader_override(const Reader *reader, const char *key) {
 }
 
 void reader_mistake(Reader *reader, const char *key, const char *format, ...) {
+    if (reader->mistakes.count >= MISTAKES_KEPT) {
+        reader->mistakes.count++;
+        return;
+    }
     char *sentence = NULL;
     va_list arguments;
     va_start(arguments, format);
@@ -57,7 +61,7 @@ void reader_mistake(Reader *reader, const char *key, const char *format, ...) {
     if (override) {
         /* The key is in the text already, unless the mistake lies deeper. */
         bool same = !strcmp(key, override->key);
-        mistake_add(&reader->mistakes, MISTAKE_COMMAND_LINE, 0,
+        mistake_add(&reader->mistakes, MISTAKE_COMMAND_LINE, override->index,
                     format_text("command line: %s: %s%s%s", override->text, same ? "" : key,
                                 same ? "" : ": ", sentence));
     } else {
@@ -104,6 +108,12 @@ static void add_options(Names *names, const Option *table) {
         add_name(names, option->name);
 }
 
+static bool has_name(const Names *names, const char *name) {
+    for (int i = 0; i < names->count; i++)
+        if (!strcmp(names->list[i], name)) return true;
+    return false;
+}
+
 static char *name_list(const Names *names) {
     char *text = copy_text("");
     for (int i = 0; i < names->count; i++) {
@@ -130,17 +140,21 @@ static Names section_names(const ConfigSection *section) {
 static const ConfigSection *section_with(const char *name) {
     for (int s = 0; s < CONFIG_SECTIONS; s++) {
         Names names = section_names(&config_sections[s]);
-        for (int i = 0; i < names.count; i++)
-            if (!strcmp(names.list[i], name)) return &config_sections[s];
+        if (has_name(&names, name)) return &config_sections[s];
     }
     return NULL;
 }
 
 static void unknown_key(Reader *reader, const char *prefix, const char *name, const Names *names) {
-    char key[KEY_SIZE], meant[KEY_SIZE];
+    char key[KEY_SIZE], meant[KEY_SIZE], shown[68];
+    if (reader->mistakes.count >= MISTAKES_KEPT) { /* hostile: do not even search for names */
+        reader->mistakes.count++;
+        return;
+    }
     const char *near = mistake_nearest(name, names->count, names->list);
     const ConfigSection *elsewhere = section_with(name);
-    reader_join(key, prefix, name);
+    snprintf(shown, sizeof shown, "%.64s%s", name, strlen(name) > 64 ? "..." : "");
+    reader_join(key, prefix, shown);
     if (near || elsewhere) {
         reader_mistake(reader, key, "unknown key; did you mean %s?",
                        near ? reader_join(meant, prefix, near)
@@ -160,9 +174,7 @@ static void check_names(Reader *reader, const char *prefix, const Names *names, 
         char key[KEY_SIZE];
         if (lua_type(L, -2) == LUA_TSTRING) {
             const char *name = lua_tostring(L, -2);
-            bool known = false;
-            for (int i = 0; i < names->count; i++) known |= !strcmp(names->list[i], name);
-            if (!known) unknown_key(reader, prefix, name, names);
+            if (!has_name(names, name)) unknown_key(reader, prefix, name, names);
         } else if (!lua_isinteger(L, -2) || lua_tointeger(L, -2) < 1 ||
                    lua_tointeger(L, -2) > positional) {
             lua_pushvalue(L, -2);

@@ -12,6 +12,7 @@ typedef struct {
     char key[KEY_SIZE];
     const char *text; /* as given */
     const char *value;
+    int index; /* on the command line */
 } Override;
 
 typedef struct {

@@ -52,8 +52,7 @@ static void stop(lua_State *L, lua_Debug *at) {
 static void ring(int number) {
     (void)number;
     if (!clock_rings++) {
-        lua_sethook(clock_state, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT,
-                    1);
+        lua_sethook(clock_state, stop, LUA_MASKCOUNT, 1);
         return;
     }
     ssize_t ignored = write(STDERR_FILENO, clock_text, strlen(clock_text));
@@ -116,6 +115,39 @@ static int include(lua_State *L) {
     return 1;
 }
 
+/* "SOURCE:LINE: message" → where the message starts; NULL when there is no position. */
+static const char *after_position(const char *message, int *source, int *line) {
+    int used = 0;
+    bool found = sscanf(message, "%d:%d: %n", source, line, &used) == 2 && used;
+    return found ? message + used : NULL;
+}
+
+/* The message handler: an error that a C function raises has no position, and gets that of the
+   line that called it. */
+static int locate(lua_State *L) {
+    int source, line;
+    const char *message = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : NULL;
+    if (message && after_position(message, &source, &line)) return 1;
+    lua_Debug at;
+    for (int level = 1; lua_getstack(L, level, &at); level++) {
+        lua_getinfo(L, "Sl", &at);
+        if (at.currentline <= 0) continue;
+        lua_pushfstring(L, "%s:%d: %s", at.short_src, at.currentline,
+                        message ? message : "an error that is not a text");
+        return 1;
+    }
+    return 1;
+}
+
+int sandbox_call(lua_State *L, int arguments, int results) {
+    int handler = lua_gettop(L) - arguments;
+    lua_pushcfunction(L, locate);
+    lua_insert(L, handler);
+    int status = lua_pcall(L, arguments, results, handler);
+    lua_remove(L, handler);
+    return status;
+}
+
 void sandbox_open(Sandbox *sandbox, Sources *sources) {
     *sandbox = (Sandbox){.sources = sources};
     sandbox->L = lua_newstate(limited, sandbox);
@@ -150,7 +182,7 @@ void sandbox_protect(Sandbox *sandbox, void (*work)(void *context), void *contex
     Clock before = start_clock(sandbox);
     lua_pushcfunction(sandbox->L, protected);
     lua_pushlightuserdata(sandbox->L, &what);
-    int status = lua_pcall(sandbox->L, 1, 0, 0);
+    int status = sandbox_call(sandbox->L, 1, 0);
     stop_clock(&before);
     if (status != LUA_OK) sandbox_report(sandbox, status, "", mistakes);
 }
@@ -158,20 +190,21 @@ void sandbox_protect(Sandbox *sandbox, void (*work)(void *context), void *contex
 void sandbox_report(Sandbox *sandbox, int status, const char *about, MistakeList *mistakes) {
     lua_State *L = sandbox->L;
     const Sources *sources = sandbox->sources;
-    const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-    int source = 0, line = 0, used = 0;
+    const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "cannot be read";
+    int source = 0, line = 0;
+    const char *sentence = after_position(message, &source, &line);
+    if (!sentence || source < 0 || source >= sources->count) source = line = 0, sentence = message;
+    if (strstr(sentence, "C stack overflow")) sentence = "nested too deeply";
+
+    const char *path = sources->list[source].path;
     char *text;
-    if (status == LUA_ERRMEM) {
-        text = format_text("%s: %sneeds more than %d MiB of memory", sources->list[0].path, about,
+    if (status == LUA_ERRMEM)
+        text = format_text("%s: %sneeds more than %d MiB of memory", path, about,
                            SANDBOX_MEMORY >> 20);
-    } else if (sscanf(message, "%d:%d: %n", &source, &line, &used) == 2 && used && source >= 0 &&
-               source < sources->count) {
-        text = format_text("%s:%d: %s%s", sources->list[source].path, line, about, message + used);
-    } else {
-        source = line = 0;
-        text = format_text("%s: %s%s", sources->list[0].path, about,
-                           *message ? message : "stops with an error that is not a text");
-    }
+    else if (line)
+        text = format_text("%s:%d: %s%s", path, line, about, sentence);
+    else
+        text = format_text("%s: %s%s", path, about, sentence);
     mistake_add(mistakes, source, line, text);
     lua_pop(L, 1);
 }

@@ -34,7 +34,10 @@ void sandbox_protect(Sandbox *sandbox, void (*work)(void *context), void *contex
 /* Inside sandbox_protect: runs source `index` and leaves what it returns on the stack. */
 void sandbox_run(Sandbox *sandbox, int index);
 
-/* Turns the error that lua_pcall left on the stack into a mistake and pops it. `about` stands
+/* lua_pcall whose errors tell where they come from. */
+int sandbox_call(lua_State *L, int arguments, int results);
+
+/* Turns the error that sandbox_call left on the stack into a mistake and pops it. `about` stands
    before the message ("train.learning_rate: at step 3: "). */
 void sandbox_report(Sandbox *sandbox, int status, const char *about, MistakeList *mistakes);
 

@@ -86,7 +86,7 @@ static char *find_project(const char *resolved) {
 static bool inside(const char *project, const char *resolved) {
     size_t length = strlen(project);
     return !strcmp(project, "/") ||
-           (!strncmp(resolved, project, length) && resolved[length] == '/');
+           (!strncmp(resolved, project, length) && (resolved[length] == '/' || !resolved[length]));
 }
 
 /* folder/name with "." and "folder/.." left out, for messages. */

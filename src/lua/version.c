@@ -2,4 +2,6 @@
 
 #include <lua.h>
 
-const char *config_lua_version(void) { return LUA_RELEASE; }
+const char *config_lua_version(void) {
+    return LUA_RELEASE;
+}

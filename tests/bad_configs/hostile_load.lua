@@ -1,0 +1,2 @@
+-- expect: tests/bad_configs/hostile_load.lua:2: unknown name load (a text is written "load"); a config has only include, math, string, table, assert, error, ipairs, pairs, print, select, tonumber, tostring, type
+return load("return {}")()

@@ -1,0 +1,39 @@
+-- expect: command line: model.head=3: unknown key; did you mean model.heads?
+-- expect: command line: model.width=abc: got "abc" (a text); expected an integer from 1 to 1048576
+-- expect: command line: train.lr=1: unknown key; there are steps, length, batch, tokens, accumulate, learning_rate, decay, final_rate, warmup, stage_warmup, weight_decay, beta1, beta2, epsilon, clip, log_every, checkpoint_every, snapshot_every, stages
+-- expect: command line: train.steps=1.5: got 1.5; expected an integer from 1 to 1000000000
+-- expect: command line: name=a=b: got "a=b"; expected 1 to 64 of A-Z a-z 0-9 . _ - with no dot first
+-- expect: command line: model.encoding.bas=5: unknown key; did you mean model.encoding.base?
+-- expect: command line: model=rope: is a table of keys; set one of them
+-- expect: command line: model.layers.deep=1: unknown key
+-- expect: command line: modl.width=3: unknown key; did you mean model?
+-- expect: command line: task.pairs=8: unknown key; there are alphabet, repeats
+-- expect: command line: train.stages.1.steps=3: there is no stage 1; train.stages has 0
+-- expect: command line: train.stages=3: expected train.stages.NUMBER.KEY=VALUE
+-- expect: command line: evaluate.lengths=16,x: evaluate.lengths.2: got "x" (a text); expected an integer from 1 to 16777216
+-- expect: command line: train.length=64..32: the range from 64 to 32 is empty
+-- expect: command line: model.bias=yes: got "yes" (a text); expected true or false
+-- expect: command line: seed=1..5: got "1..5" (a text); expected an integer from 0 to 9007199254740992
+-- expect: command line: steps: expected KEY=VALUE, such as model.width=256
+-- expect: command line: =3: expected KEY=VALUE, such as model.width=256
+-- expect: command line: a..b=3: expected KEY=VALUE, such as model.width=256
+-- override: model.head=3
+-- override: model.width=abc
+-- override: train.lr=1
+-- override: train.steps=1.5
+-- override: name=a=b
+-- override: model.encoding.bas=5
+-- override: model=rope
+-- override: model.layers.deep=1
+-- override: modl.width=3
+-- override: task.pairs=8
+-- override: train.stages.1.steps=3
+-- override: train.stages=3
+-- override: evaluate.lengths=16,x
+-- override: train.length=64..32
+-- override: model.bias=yes
+-- override: seed=1..5
+-- override: steps
+-- override: =3
+-- override: a..b=3
+return { task = "copy", model = { encoding = "rope" }, train = { steps = 10, length = 16 } }

@@ -1,0 +1,2 @@
+local width = 64
+return { width = width / }

@@ -1,0 +1,4 @@
+return {
+  layers = 2,
+  head = 4,
+}

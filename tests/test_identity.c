@@ -1,0 +1,346 @@
+/* What a run is called and what is kept of its config: JSON, hash, sources; and the pages that are
+   written from the tables of options. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base.h"
+#include "src/sha256.h"
+#include "tests/config_text.h"
+
+static const char small[] = "return { task = 'copy', model = { encoding = 'rope' },\n"
+                            "  train = { steps = 1000, length = { 8, 16 } } }";
+
+START_TEST(test_json) {
+    const Config *c = config_text_load(
+        "return { name = 'a', seed = 2, task = { 'recall', pairs = 4, keys = 10, values = 12 },\n"
+        "  model = { encoding = { 'learned', positions = 64 }, dropout = 0.1, width = 64 },\n"
+        "  train = { clip = 1 / 3, learning_rate = 3e-4, stages = {\n"
+        "    { steps = 5, length = { from = 16, to = 32 }, pairs = 2 },\n"
+        "    { steps = 7, length = { 32, 64 }, batch = 3 } } },\n"
+        "  evaluate = { lengths = { 64, 32 }, every = 4 } }",
+        "");
+    ck_assert_str_eq(
+        c->resolved_json,
+        "{\"data_seed\":2,"
+        "\"evaluate\":{\"every\":4,\"examples\":64,\"lengths\":[32,64]},"
+        "\"init_seed\":2,"
+        "\"model\":{\"bias\":false,\"dropout\":0.1,\"encoding\":{\"init_std\":0.02,"
+        "\"kind\":\"learned\",\"past_end\":\"error\",\"positions\":64},\"heads\":4,"
+        "\"init_std\":0.05,\"layers\":2,\"mlp\":4,\"positions\":{\"kind\":\"plain\"},"
+        "\"tied\":false,\"width\":64},"
+        "\"name\":\"a\",\"seed\":2,"
+        "\"task\":{\"keys\":10,\"kind\":\"recall\",\"pairs\":4,\"values\":12},"
+        "\"train\":{\"accumulate\":1,\"beta1\":0.9,\"beta2\":0.999,\"checkpoint_every\":200,"
+        "\"clip\":0.3333333333333333,\"decay\":\"constant\",\"epsilon\":1e-8,\"final_rate\":0,"
+        "\"learning_rate\":0.0003,\"log_every\":10,\"snapshot_every\":0,\"stage_warmup\":20,"
+        "\"stages\":[{\"batch\":0,\"length\":{\"from\":16,\"to\":32},\"steps\":5,"
+        "\"task\":{\"keys\":10,\"pairs\":2,\"values\":12}},"
+        "{\"batch\":3,\"length\":[32,64],\"steps\":7,"
+        "\"task\":{\"keys\":10,\"pairs\":4,\"values\":12}}],"
+        "\"tokens\":16384,\"warmup\":50,\"weight_decay\":0.01}}");
+}
+END_TEST
+
+static char *without(const char *text, const char *part) {
+    const char *at = strstr(text, part);
+    ck_assert_ptr_nonnull(at);
+    return format_text("%.*s%s", (int)(at - text), text, at + strlen(part));
+}
+
+/* The hash is that of the JSON without the keys that change no result. */
+START_TEST(test_hash) {
+    static const char *const outside[] = {"\"name\":\"x\",", "\"log_every\":10,",
+                                          "\"checkpoint_every\":200,", "\"snapshot_every\":0,"};
+    const Config *c = config_text_load(small, "seed=12");
+    char *json = copy_text(c->resolved_json), digits[65];
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        char *shorter = without(json, outside[i]);
+        free(json);
+        json = shorter;
+    }
+    ck_assert_str_eq(c->sha256, sha256_text(json, strlen(json), digits));
+    char *id = format_text("rope-s12-%.6s", digits);
+    ck_assert_str_eq(c->id, id);
+    free(id);
+    free(json);
+}
+END_TEST
+
+/* The same run, written in other ways. */
+static const char *const same[][2] = {
+    {"-- a comment\n\nreturn { train = { length = { 8, 16 }, steps = 1000 },\n"
+     "  model = { encoding = 'rope' }, task = 'copy' }",
+     ""},
+    {"local t = {}\nt.steps, t.length = 1e3, { 8, 2 ^ 4 }\n"
+     "return { task = { 'copy', alphabet = 32 }, train = t, model = { encoding = { 'rope' } } }",
+     ""},
+    {"return { task = 'copy', model = { encoding = 'rope' },\n"
+     "  train = { stages = { { steps = 1000, length = { 8, 16 } } } } }",
+     ""},
+    {small, "name=other train.log_every=7 train.checkpoint_every=0 train.snapshot_every=3"},
+    {small, "seed=1 data_seed=1 model.width=128 train.learning_rate=0.001 train.steps=1000"},
+    {"return { task = 'copy', train = { steps = 3, length = { 8, 16 } } }",
+     "train.steps=1000 model.encoding=rope"},
+};
+enum { SAME = sizeof same / sizeof *same };
+
+START_TEST(test_same_run) {
+    char *hash = copy_text(config_text_load(small, "")->sha256);
+    ck_assert_str_eq(config_text_load(same[_i][0], same[_i][1])->sha256, hash);
+    free(hash);
+}
+END_TEST
+
+static const char *const others[] = {
+    "seed=2",
+    "init_seed=2",
+    "data_seed=2",
+    "task.alphabet=31",
+    "model.width=64",
+    "model.bias=true",
+    "model.encoding.base=9999",
+    "model.encoding=nope",
+    "model.positions=randomized",
+    "train.steps=1001",
+    "train.length=16,8",
+    "train.length=8..16",
+    "train.batch=4",
+    "train.tokens=8192",
+    "train.learning_rate=0.0010000000000000002",
+    "train.decay=cosine",
+    "evaluate.lengths=8",
+    "evaluate.examples=65",
+    "evaluate.every=5",
+};
+enum { OTHERS = sizeof others / sizeof *others };
+
+START_TEST(test_other_run) {
+    char *hash = copy_text(config_text_load(small, "")->sha256);
+    ck_assert_str_ne(config_text_load(small, others[_i])->sha256, hash);
+    free(hash);
+}
+END_TEST
+
+/* A function counts by its values. */
+START_TEST(test_tabulated_rate) {
+#define RATE(body)                                                                                 \
+    "return { task = 'copy', train = { steps = 2, length = 8,\n"                                   \
+    "  learning_rate = function(step) " body " end } }"
+    /* sha256 of the little-endian doubles 0.5 and 1, by Python's hashlib and struct */
+    const Config *c = config_text_load(RATE("return step / 2"), "");
+    ck_assert_ptr_nonnull(strstr(
+        c->resolved_json, "\"learning_rate\":{\"sha256\":"
+                          "\"79eefa853821e579e1cb3a257a43dedb028c59cfcb82bf0cbbd8c398ad268f12\"}"));
+    ck_assert_double_eq(c->train.schedule[0], 0.5);
+    ck_assert_double_eq(c->train.schedule[1], 1);
+    char *hash = copy_text(c->sha256);
+    c = config_text_load(RATE("local half = 0.5; return half * step"), "");
+    ck_assert_str_eq(c->sha256, hash);
+    ck_assert_ptr_nonnull(strstr(config_text_source(c, "train.learning_rate"), "function  "));
+    c = config_text_load(RATE("return step / 4"), "");
+    ck_assert_str_ne(c->sha256, hash);
+    free(hash);
+}
+END_TEST
+
+START_TEST(test_sources) {
+    const Config *c =
+        config_text_load_file("configs/learned_2k.lua", "seed=3 train.stages.2.steps=9");
+    static const char *const lines[][2] = {
+        {"name", "\"learned_2k\"  configs/learned_2k.lua:5"},
+        {"seed", "3  command line"},
+        {"init_seed", "3  default"},
+        {"task", "\"recall\"  configs/rope_2k.lua:9"},
+        {"task.pairs", "64  configs/rope_2k.lua:9"},
+        {"task.keys", "128  default"},
+        {"model.width", "128  configs/rope_2k.lua:10"},
+        {"model.encoding", "\"learned\"  configs/learned_2k.lua:6"},
+        {"model.encoding.positions", "2048  configs/learned_2k.lua:6"},
+        {"model.encoding.init_std", "0.02  default"},
+        {"train.steps", ""},
+        {"train.stages.1.steps", "800  configs/rope_2k.lua:15"},
+        {"train.stages.1.pairs", "8  configs/rope_2k.lua:15"},
+        {"train.stages.2.steps", "9  command line"},
+        {"train.stages.2.pairs", ""},
+        {"train.stages.4.length", "2048  configs/rope_2k.lua:17"},
+        {"evaluate.lengths", "{ 256, 512, 1024, 2048, 4096, 8192 }  configs/rope_2k.lua:20"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        ck_assert_str_eq(config_text_source(c, lines[i][0]), lines[i][1]);
+}
+END_TEST
+
+/* FIPS 180-4 and NIST's example values. */
+START_TEST(test_sha256) {
+    static const char *const known[][2] = {
+        {"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+    };
+    char digits[65];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_str_eq(sha256_text(known[i][0], strlen(known[i][0]), digits), known[i][1]);
+    size_t million = 1000000;
+    char *text = ALLOCATE(million, char);
+    memset(text, 'a', million);
+    ck_assert_str_eq(sha256_text(text, million, digits),
+                     "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    free(text);
+}
+END_TEST
+
+/* ---- options ----------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    bool flag;
+    int64_t count;
+    double share;
+    int layout;
+    char text[OPTION_TEXT_SIZE];
+    IntegerList list;
+    Span span, range;
+} Fields;
+
+static const Option table[] = {
+    {"flag", OPTION_BOOLEAN, offsetof(Fields, flag), true, NULL, 0, 0, NULL, ""},
+    {"count", OPTION_INTEGER, offsetof(Fields, count), 7, NULL, -3, 64, NULL, ""},
+    {"share", OPTION_NUMBER, offsetof(Fields, share), 0.1, NULL, 0, HUGE_VAL, NULL, ""},
+    {"layout", OPTION_CHOICE, offsetof(Fields, layout), 1, NULL, 0, 0, "half|whole|none", ""},
+    {"text", OPTION_STRING, offsetof(Fields, text), 0, "a \"b\" \\", 0, 0, NULL, ""},
+    {"list", OPTION_INTEGERS, offsetof(Fields, list), 0, "{ 256, -512 }", -HUGE_VAL, 9, NULL, ""},
+    {"span", OPTION_SPAN, offsetof(Fields, span), 0, "128", 1, 512, NULL, ""},
+    {"range", OPTION_SPAN, offsetof(Fields, range), 0, "{ from = 64, to = 128 }", 1, 512, NULL, ""},
+    {.name = NULL},
+};
+
+static const struct {
+    const char *name, *value, *allowed;
+} option_texts[] = {
+    {"flag", "true", "true or false"},
+    {"count", "7", "an integer from -3 to 64"},
+    {"share", "0.1", "a number of at least 0"},
+    {"layout", "\"whole\"", "half, whole or none"},
+    {"text", "\"a \\\"b\\\" \\\\\"", "a text of at most 255 bytes"},
+    {"list", "{ 256, -512 }", "an integer of at most 9, or a list of them"},
+    {"span", "128", "an integer from 1 to 512, a list of them, or { from = a, to = b }"},
+    {"range", "{ from = 64, to = 128 }",
+     "an integer from 1 to 512, a list of them, or { from = a, to = b }"},
+};
+
+START_TEST(test_options) {
+    Fields fields;
+    memset(&fields, 0xff, sizeof fields);
+    option_defaults(table, &fields);
+    for (size_t i = 0; i < sizeof option_texts / sizeof *option_texts; i++) {
+        const Option *option = option_find(table, option_texts[i].name);
+        ck_assert_ptr_nonnull(option);
+        char *value = option_format(option, &fields), *allowed = option_allowed(option);
+        ck_assert_str_eq(value, option_texts[i].value);
+        ck_assert_str_eq(allowed, option_texts[i].allowed);
+        free(value);
+        free(allowed);
+    }
+    ck_assert_ptr_null(option_find(table, "coun"));
+    ck_assert_ptr_null(option_find(NULL, "count"));
+    ck_assert_int_eq(option_choice("half|whole|none", "none"), 2);
+    ck_assert_int_eq(option_choice("half|whole|none", "hal"), -1);
+    ck_assert_int_eq(option_choice("half|whole|none", ""), -1);
+}
+END_TEST
+
+/* Every kind fits in its room, and its defaults in their own ranges. */
+START_TEST(test_kinds) {
+    for (int k = 0; k < CONFIG_KINDS; k++) {
+        for (size_t i = 0; i < *config_kinds[k].count; i++) {
+            Kind kind = config_kinds[k].kind(i);
+            ck_assert_uint_le(kind.options_size, OPTION_STRUCT_SIZE);
+            for (const Option *option = kind.options; option && option->name; option++) {
+                ck_assert_uint_lt(option->offset, kind.options_size);
+                ck_assert_ptr_nonnull(option->doc);
+                if (option->type != OPTION_INTEGER && option->type != OPTION_NUMBER) continue;
+                ck_assert_double_ge(option->fallback, option->min);
+                ck_assert_double_le(option->fallback, option->max);
+            }
+            /* A stage holds the task's options beside its own. */
+            for (const Option *own = stage_options; k == 0 && own->name; own++)
+                ck_assert_ptr_null(option_find(kind.options, own->name));
+        }
+    }
+}
+END_TEST
+
+/* ---- pages --------------------------------------------------------------------------------------
+ */
+
+static char *written(void (*write)(FILE *to)) {
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+    write(to);
+    ck_assert_int_eq(fclose(to), 0);
+    return text;
+}
+
+START_TEST(test_markdown) {
+    FILE *file = fopen("docs/CONFIG.md", "r");
+    ck_assert_ptr_nonnull(file);
+    enum { MOST = 1 << 20 };
+    char *page = ALLOCATE(MOST, char), *text = written(config_write_markdown);
+    ck_assert_uint_lt(fread(page, 1, MOST - 1, file), MOST - 1);
+    fclose(file);
+    ck_assert_str_eq(page, text);
+    free(page);
+    free(text);
+}
+END_TEST
+
+static void assert_fields(const char *text, const Option *options) {
+    for (const Option *option = options; option && option->name; option++) {
+        char *field = format_text("\n---@field %s? ", option->name);
+        ck_assert_msg(strstr(text, field) != NULL, "no field %s", option->name);
+        free(field);
+    }
+}
+
+START_TEST(test_annotations) {
+    char *text = written(config_write_annotations);
+    for (int s = 0; s < CONFIG_SECTIONS; s++) assert_fields(text, config_sections[s].options);
+    for (int k = 0; k < CONFIG_KINDS; k++)
+        for (size_t i = 0; i < *config_kinds[k].count; i++)
+            assert_fields(text, config_kinds[k].kind(i).options);
+    assert_fields(text, stage_options);
+    ck_assert_ptr_nonnull(strstr(text, "\n---@field decay? \"constant\"|\"cosine\"|\"linear\" "));
+    ck_assert_ptr_nonnull(strstr(text, "\n---@field task Harness.Task "));
+    ck_assert_ptr_nonnull(strstr(text, "\n---@field encoding? Harness.Encoding "));
+    ck_assert_ptr_nonnull(strstr(text, "\n---@class (exact) Harness.Encoding.rope\n"
+                                       "---@field [1] \"rope\"\n"));
+    free(text);
+}
+END_TEST
+
+Suite *suite_identity(void);
+Suite *suite_identity(void) {
+    Suite *suite = suite_create("identity");
+    TCase *identity = tcase_create("identity");
+    tcase_add_checked_fixture(identity, config_text_open, config_text_close);
+    tcase_add_test(identity, test_json);
+    tcase_add_test(identity, test_hash);
+    tcase_add_loop_test(identity, test_same_run, 0, SAME);
+    tcase_add_loop_test(identity, test_other_run, 0, OTHERS);
+    tcase_add_test(identity, test_tabulated_rate);
+    tcase_add_test(identity, test_sources);
+    tcase_add_test(identity, test_sha256);
+    suite_add_tcase(suite, identity);
+    TCase *tables = tcase_create("tables");
+    tcase_add_test(tables, test_options);
+    tcase_add_test(tables, test_kinds);
+    tcase_add_test(tables, test_markdown);
+    tcase_add_test(tables, test_annotations);
+    suite_add_tcase(suite, tables);
+    return suite;
+}
