@@ -139,13 +139,49 @@ const ConfigKind config_kinds[CONFIG_KINDS] = {
      positions_chosen},
 };
 
+const ConfigKind *config_find_kind(const char *section, const char *name) {
+    for (int k = 0; k < CONFIG_KINDS; k++)
+        if (!strcmp(config_kinds[k].section, section) && !strcmp(config_kinds[k].name, name))
+            return &config_kinds[k];
+    return NULL;
+}
+
+int config_kind_index(const ConfigKind *kind, const char *name) {
+    for (size_t i = 0; i < *kind->count; i++)
+        if (!strcmp(kind->kind(i).name, name)) return (int)i;
+    return -1;
+}
+
+void config_add_name(ConfigNames *names, const char *name) {
+    CHECK(names->count < CONFIG_NAMES, "a table with more than %d keys", CONFIG_NAMES);
+    names->list[names->count++] = name;
+}
+
+void config_add_options(ConfigNames *names, const Option *table) {
+    for (const Option *option = table; option && option->name; option++)
+        config_add_name(names, option->name);
+}
+
+ConfigNames config_section_names(const ConfigSection *section) {
+    ConfigNames names = {0};
+    config_add_options(&names, section->options);
+    for (int k = 0; k < CONFIG_KINDS; k++)
+        if (!strcmp(config_kinds[k].section, section->name))
+            config_add_name(&names, config_kinds[k].name);
+    for (int s = 1; section == config_sections && s < CONFIG_SECTIONS; s++)
+        config_add_name(&names, config_sections[s].name);
+    if (!strcmp(section->name, "train")) config_add_name(&names, "stages");
+    return names;
+}
+
 void config_defaults(Config *config) {
     *config = (Config){0};
     for (int s = 0; s < CONFIG_SECTIONS; s++) option_defaults(config_sections[s].options, config);
-    for (int k = 0; k < CONFIG_KINDS; k++)
-        for (size_t i = 0; config_kinds[k].fallback && i < *config_kinds[k].count; i++)
-            if (!strcmp(config_kinds[k].kind(i).name, config_kinds[k].fallback))
-                config_kinds[k].choose(config, i);
+    for (int k = 0; k < CONFIG_KINDS; k++) {
+        const ConfigKind *kind = &config_kinds[k];
+        int index = kind->fallback ? config_kind_index(kind, kind->fallback) : -1;
+        if (index >= 0) kind->choose(config, (size_t)index);
+    }
 }
 
 void config_free(Config *config) {

@@ -120,6 +120,23 @@ typedef struct {
 
 extern const ConfigKind config_kinds[CONFIG_KINDS];
 
+/* The kind key of that name in a section, or NULL. */
+const ConfigKind *config_find_kind(const char *section, const char *name);
+/* The place of a kind of that name ("rope") in its registry, or -1. */
+int config_kind_index(const ConfigKind *kind, const char *name);
+
+/* A list of names, for objects with sorted keys and for messages. */
+enum { CONFIG_NAMES = 128 };
+typedef struct {
+    int count;
+    const char *list[CONFIG_NAMES];
+} ConfigNames;
+
+void config_add_name(ConfigNames *names, const char *name);
+void config_add_options(ConfigNames *names, const Option *table);
+/* Everything that may stand in a section: options, kinds, other sections, stages. */
+ConfigNames config_section_names(const ConfigSection *section);
+
 /* Every option and kind at its default, where it has one. */
 void config_defaults(Config *config);
 

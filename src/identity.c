@@ -22,27 +22,11 @@ typedef struct {
 
 /* ---- JSON ------------------------------------------------------------------------------ */
 
-enum { NAME_COUNT = 64 };
-typedef struct {
-    int count;
-    const char *list[NAME_COUNT];
-} Names;
-
-static void add_name(Names *names, const char *name) {
-    CHECK(names->count < NAME_COUNT, "an object with more than %d keys", NAME_COUNT);
-    names->list[names->count++] = name;
-}
-
-static void add_options(Names *names, const Option *table) {
-    for (const Option *option = table; option && option->name; option++)
-        add_name(names, option->name);
-}
-
 static int compare_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void sort_names(Names *names) {
+static void sort_names(ConfigNames *names) {
     qsort(names->list, (size_t)names->count, sizeof *names->list, compare_names);
 }
 
@@ -108,9 +92,9 @@ static void write_option(Writer *writer, const Option *option, const void *optio
 /* { options }, with "kind" among them where it is given. */
 static void write_options(Writer *writer, const char *kind, const Option *table,
                           const void *options) {
-    Names names = {0};
-    add_options(&names, table);
-    if (kind) add_name(&names, "kind");
+    ConfigNames names = {0};
+    config_add_options(&names, table);
+    if (kind) config_add_name(&names, "kind");
     sort_names(&names);
     json_open(&writer->json, '{');
     for (int i = 0; i < names.count; i++) {
@@ -125,11 +109,7 @@ static void write_options(Writer *writer, const char *kind, const Option *table,
 }
 
 static const Option *kind_options(const Config *config, const ConfigKind *kind) {
-    for (size_t i = 0; i < *kind->count; i++) {
-        Kind each = kind->kind(i);
-        if (!strcmp(each.name, kind->chosen(config))) return each.options;
-    }
-    return NULL;
+    return kind->kind((size_t)config_kind_index(kind, kind->chosen(config))).options;
 }
 
 static void write_kind(Writer *writer, const ConfigKind *kind) {
@@ -157,28 +137,16 @@ static void write_stages(Writer *writer) {
     json_close(json, ']');
 }
 
-static const ConfigKind *find_kind(const char *section, const char *name) {
-    for (int k = 0; k < CONFIG_KINDS; k++)
-        if (!strcmp(config_kinds[k].section, section) && !strcmp(config_kinds[k].name, name))
-            return &config_kinds[k];
-    return NULL;
-}
-
 static void write_section(Writer *writer, const ConfigSection *section) {
     bool root = section == config_sections;
-    Names names = {0};
-    add_options(&names, section->options);
-    for (int k = 0; k < CONFIG_KINDS; k++)
-        if (!strcmp(config_kinds[k].section, section->name)) add_name(&names, config_kinds[k].name);
-    for (int s = 1; root && s < CONFIG_SECTIONS; s++) add_name(&names, config_sections[s].name);
-    if (!strcmp(section->name, "train")) add_name(&names, "stages");
+    ConfigNames names = config_section_names(section);
     sort_names(&names);
 
     json_open(&writer->json, '{');
     for (int i = 0; i < names.count; i++) {
         const char *name = names.list[i];
         const Option *option = option_find(section->options, name);
-        const ConfigKind *kind = find_kind(section->name, name);
+        const ConfigKind *kind = config_find_kind(section->name, name);
         char key[128];
         snprintf(key, sizeof key, "%s%s%s", section->name, root ? "" : ".", name);
         if (listed(key, in_stages, sizeof in_stages / sizeof *in_stages)) continue;

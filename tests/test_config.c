@@ -432,16 +432,43 @@ static int is_lua(const struct dirent *entry) {
     return end && !strcmp(end, ".lua");
 }
 
-/* Lines of the file that start with that comment, joined by `between`. */
-static char *lines_of(const char *path, const char *start, char between) {
+/* The text with <tasks> and <encodings> written out: new ones change no file here. */
+static char *with_names(const char *text) {
+    static const struct {
+        const char *mark;
+        int kind; /* in config_kinds */
+    } marks[] = {{"<tasks>", 0}, {"<encodings>", 1}};
+    char *all = copy_text(text);
+    for (int m = 0; m < 2; m++) {
+        const ConfigKind *kind = &config_kinds[marks[m].kind];
+        char *at = strstr(all, marks[m].mark);
+        if (!at) continue;
+        char *longer = format_text("%.*s", (int)(at - all), all);
+        for (size_t i = 0; i <= *kind->count; i++) {
+            bool end = i == *kind->count;
+            char *next = format_text("%s%s%s", longer, i && !end ? ", " : "",
+                                     end ? at + strlen(marks[m].mark) : kind->kind(i).name);
+            free(longer);
+            longer = next;
+        }
+        free(all);
+        all = longer;
+    }
+    return all;
+}
+
+/* Lines of the file that start with that comment, each with `end` behind it. */
+static char *lines_of(const char *path, const char *start, char end) {
     FILE *file = fopen(path, "r");
     ck_assert_ptr_nonnull(file);
     char *all = copy_text(""), *line = NULL;
     size_t room = 0;
     while (getline(&line, &room, file) > 0) {
         if (strncmp(line, start, strlen(start))) continue;
-        char *longer = format_text("%s%.*s%c", all, (int)strcspn(line + strlen(start), "\n"),
-                                   line + strlen(start), between);
+        line[strcspn(line, "\n")] = 0;
+        char *rest = with_names(line + strlen(start));
+        char *longer = format_text("%s%s%c", all, rest, end);
+        free(rest);
         free(all);
         all = longer;
     }

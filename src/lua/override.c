@@ -146,18 +146,9 @@ static const Option *options_of(lua_State *L, const ConfigKind *kind) {
     bool table = lua_istable(L, -1);
     if (table) lua_rawgeti(L, -1, 1);
     const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-    const Option *options = NULL;
-    for (size_t i = 0; i < *kind->count; i++)
-        if (!strcmp(kind->kind(i).name, name)) options = kind->kind(i).options;
+    int index = config_kind_index(kind, name);
     if (table) lua_pop(L, 1);
-    return options;
-}
-
-static const ConfigKind *find_kind(const char *section, const char *name) {
-    for (int k = 0; k < CONFIG_KINDS; k++)
-        if (!strcmp(config_kinds[k].section, section) && !strcmp(config_kinds[k].name, name))
-            return &config_kinds[k];
-    return NULL;
+    return index < 0 ? NULL : kind->kind((size_t)index).options;
 }
 
 /* An option of a kind; the table that holds the kind is on top of the stack. */
@@ -184,7 +175,7 @@ static void apply_to_stage(Reader *reader, const Override *override, char *const
         return;
     }
     lua_getfield(L, 1, "task");
-    const Option *option = option_find(options_of(L, find_kind("", "task")), parts[2]);
+    const Option *option = option_find(options_of(L, config_find_kind("", "task")), parts[2]);
     const Option *own = option_find(stage_options, parts[2]);
     lua_pop(L, 1);
     enter_name(L, "stages");
@@ -210,7 +201,7 @@ static void apply(Reader *reader, Override *override) {
         return;
     }
     const Option *option = option_find(section->options, *key);
-    const ConfigKind *kind = find_kind(section->name, *key);
+    const ConfigKind *kind = config_find_kind(section->name, *key);
     bool stages = !strcmp(section->name, "train") && !strcmp(*key, "stages");
     if (stages && left == 3) {
         apply_to_stage(reader, override, key);

@@ -92,29 +92,13 @@ const char *reader_given(Reader *reader, const char *key, char text[KEY_SIZE]) {
 
 /* ---- tables ---------------------------------------------------------------------------- */
 
-enum { NAMES = 128 };
-typedef struct {
-    int count;
-    const char *list[NAMES];
-} Names;
-
-static void add_name(Names *names, const char *name) {
-    CHECK(names->count < NAMES, "a table of the config with more than %d keys", NAMES);
-    names->list[names->count++] = name;
-}
-
-static void add_options(Names *names, const Option *table) {
-    for (const Option *option = table; option && option->name; option++)
-        add_name(names, option->name);
-}
-
-static bool has_name(const Names *names, const char *name) {
+static bool has_name(const ConfigNames *names, const char *name) {
     for (int i = 0; i < names->count; i++)
         if (!strcmp(names->list[i], name)) return true;
     return false;
 }
 
-static char *name_list(const Names *names) {
+static char *name_list(const ConfigNames *names) {
     char *text = copy_text("");
     for (int i = 0; i < names->count; i++) {
         char *longer = format_text("%s%s%s", text, i ? ", " : "", names->list[i]);
@@ -124,28 +108,17 @@ static char *name_list(const Names *names) {
     return text;
 }
 
-/* Names that a table of the config may hold. */
-static Names section_names(const ConfigSection *section) {
-    Names names = {0};
-    add_options(&names, section->options);
-    for (int k = 0; k < CONFIG_KINDS; k++)
-        if (!strcmp(config_kinds[k].section, section->name)) add_name(&names, config_kinds[k].name);
-    for (int s = 1; section == config_sections && s < CONFIG_SECTIONS; s++)
-        add_name(&names, config_sections[s].name);
-    if (!strcmp(section->name, "train")) add_name(&names, "stages");
-    return names;
-}
-
 /* Another table of the config that has exactly this key: "steps" outside of train. */
 static const ConfigSection *section_with(const char *name) {
     for (int s = 0; s < CONFIG_SECTIONS; s++) {
-        Names names = section_names(&config_sections[s]);
+        ConfigNames names = config_section_names(&config_sections[s]);
         if (has_name(&names, name)) return &config_sections[s];
     }
     return NULL;
 }
 
-static void unknown_key(Reader *reader, const char *prefix, const char *name, const Names *names) {
+static void unknown_key(Reader *reader, const char *prefix, const char *name,
+                        const ConfigNames *names) {
     char key[KEY_SIZE], meant[KEY_SIZE], shown[68];
     if (reader->mistakes.count >= MISTAKES_KEPT) { /* hostile: do not even search for names */
         reader->mistakes.count++;
@@ -168,7 +141,8 @@ static void unknown_key(Reader *reader, const char *prefix, const char *name, co
 
 /* Reports what the table on top of the stack holds beside `names`; [1] .. [positional] are left to
    the caller. */
-static void check_names(Reader *reader, const char *prefix, const Names *names, int positional) {
+static void check_names(Reader *reader, const char *prefix, const ConfigNames *names,
+                        int positional) {
     lua_State *L = reader->L;
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
         char key[KEY_SIZE];
@@ -211,8 +185,8 @@ static void read_options(Reader *reader, const char *prefix, const Option *table
 
 static void unknown_kind(Reader *reader, const char *key, const ConfigKind *kind,
                          const char *given) {
-    Names names = {0};
-    for (size_t i = 0; i < *kind->count; i++) add_name(&names, kind->kind(i).name);
+    ConfigNames names = {0};
+    for (size_t i = 0; i < *kind->count; i++) config_add_name(&names, kind->kind(i).name);
     char *list = name_list(&names);
     const char *near = given ? mistake_nearest(given, names.count, names.list) : NULL;
     if (near)
@@ -238,17 +212,16 @@ static void read_kind(Reader *reader, const char *key, const ConfigKind *kind) {
         free(value);
         return;
     }
-    size_t index = 0;
-    while (index < *kind->count && strcmp(kind->kind(index).name, name)) index++;
-    if (index == *kind->count) {
+    int index = config_kind_index(kind, name);
+    if (index < 0) {
         unknown_kind(reader, key, kind, name);
         return;
     }
-    kind->choose(reader->config, index);
+    kind->choose(reader->config, (size_t)index);
     if (!table) return;
-    Kind chosen = kind->kind(index);
-    Names names = {0};
-    add_options(&names, chosen.options);
+    Kind chosen = kind->kind((size_t)index);
+    ConfigNames names = {0};
+    config_add_options(&names, chosen.options);
     check_names(reader, key, &names, 1);
     read_options(reader, key, chosen.options, (char *)reader->config + kind->options);
 }
@@ -282,9 +255,9 @@ static void read_stage(Reader *reader, const char *key, Stage *stage) {
         free(value);
         return;
     }
-    Names names = {0};
-    add_options(&names, stage_options);
-    add_options(&names, task_options);
+    ConfigNames names = {0};
+    config_add_options(&names, stage_options);
+    config_add_options(&names, task_options);
     /* Without a task nobody knows its options. */
     if (config->task) check_names(reader, key, &names, 0);
     option_defaults(stage_options, stage);
@@ -317,7 +290,7 @@ static void read_stages(Reader *reader) {
 
 /* The table of the section on top of the stack. */
 static void read_section(Reader *reader, const ConfigSection *section) {
-    Names names = section_names(section);
+    ConfigNames names = config_section_names(section);
     check_names(reader, section->name, &names, 0);
     read_options(reader, section->name, section->options, reader->config);
     read_kinds(reader, section);

@@ -4,7 +4,7 @@
 -- expect: tests/bad_configs/hostile_cycle.lua:9: train.train: unknown key; did you mean train?
 -- expect: tests/bad_configs/hostile_cycle.lua:10: model.model: unknown key; did you mean model?
 -- expect: tests/bad_configs/hostile_cycle.lua:10: model.train: unknown key; did you mean train?
--- expect: tests/bad_configs/hostile_cycle.lua:10: task: missing; one of copy, recall, induction
+-- expect: tests/bad_configs/hostile_cycle.lua:10: task: missing; one of <tasks>
 local config = {}
 config.model, config.train = config, config
 return config
