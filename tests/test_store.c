@@ -233,7 +233,11 @@ START_TEST(numbers_convert_where_nothing_is_lost) {
     ck_assert(!store_read(reader, "/i64", STORE_INT32, 1, &two, i32));
     assert_says(store_reason(reader), "/i64 has another type");
     ck_assert(!store_read(reader, "/f64", STORE_INT64, 1, &two, i64));
-    ck_assert(!store_read(reader, "/bool", STORE_INT32, 1, &two, i32));
+    ck_assert(store_read(reader, "/bool", STORE_INT64, 1, &two, i64));
+    ck_assert(i64[0] == 1 && i64[1] == 0);
+    ck_assert(store_read(reader, "/bool", STORE_FLOAT64, 1, &two, f64));
+    ck_assert(f64[0] == 1.0 && f64[1] == 0.0);
+    ck_assert(!store_read(reader, "/i64", STORE_BOOLEAN, 1, &two, i32));
     ck_assert(!store_read(reader, "/f64", STORE_FLOAT64, 1, (size_t[]){3}, f64));
     assert_says(store_reason(reader), "/f64 has the shape [2] and not [3]");
     store_close(reader);
@@ -318,6 +322,7 @@ START_TEST(texts_and_attributes) {
     ck_assert(integer == INT64_MIN + 1);
     ck_assert(store_read_attribute_boolean(reader, "/text", "yes", &yes) && yes);
     ck_assert(store_read_attribute_boolean(reader, "/text", "no", &no) && !no);
+    ck_assert(store_read_attribute_number(reader, "/text", "yes", &number) && number == 1.0);
     ck_assert(!store_read_attribute_integer(reader, "/text", "number", &integer));
     ck_assert(!store_read_attribute_integer(reader, "/text", "nothing", &integer));
     assert_says(store_reason(reader), "/text has no attribute nothing");

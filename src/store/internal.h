@@ -30,6 +30,11 @@ hid_t store_memory_type(StoreType type);
 hid_t store_text_type(void); /* variable-length UTF-8, both on disk and in memory */
 size_t store_type_size(StoreType type);
 
+/* The access list and the name of a file in memory. libhdf5 takes two of one name for one file, and
+   looks on the disk first; below a device there can be none. */
+hid_t store_memory_access(void);
+const char *store_memory_name(char name[64]);
+
 /* The bytes of the finished file, followed by `room` zero bytes; free() releases them. */
 void *store_image(StoreWriter *writer, size_t room, size_t *size);
 
@@ -41,14 +46,13 @@ enum { SEAL_SIZE = 8 + 64 + 1 };
 void store_seal(const void *bytes, size_t size, char seal[SEAL_SIZE + 1]);
 
 struct StoreReader {
-    hid_t file;
-    void *bytes; /* the whole file: libhdf5 reads memory, never the disk */
-    size_t size; /* of the HDF5 part */
+    hid_t file;  /* in memory: libhdf5 never reads the disk */
+    size_t size; /* of the HDF5 part, without the seal */
     bool sealed;
     char reason[512];
 };
 
-/* A reader of a file in memory, which it then owns (malloc). NULL with a reason, bytes released. */
+/* A reader of a copy of these bytes. NULL with a reason. */
 StoreReader *store_open_bytes(void *bytes, size_t size, const char **reason);
 
 /* Sets the reason, control characters replaced; gives false. */

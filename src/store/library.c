@@ -98,3 +98,15 @@ hid_t store_text_type(void) {
     MUST(H5Tset_cset(type, H5T_CSET_UTF8));
     return type;
 }
+
+hid_t store_memory_access(void) {
+    hid_t access = MUST(H5Pcreate(H5P_FILE_ACCESS));
+    MUST(H5Pset_fapl_core(access, 1 << 20, 0));
+    return access;
+}
+
+const char *store_memory_name(char name[64]) {
+    static unsigned long opened;
+    snprintf(name, 64, "/dev/null/%lu", ++opened);
+    return name;
+}

@@ -101,6 +101,17 @@ static void write_snapshots(StoreWriter *writer, const char *folder, const Resul
     free(name);
 }
 
+static void write_shape_names(StoreWriter *writer, const char *path, const PositionTable *table) {
+    char *names = copy_text("");
+    for (int axis = 0; axis < table->rank; axis++) {
+        char *longer = format_text("%s%s%s", names, axis ? "," : "", table->axes[axis]);
+        free(names);
+        names = longer;
+    }
+    store_attribute_text(writer, path, "shape_names", names);
+    free(names);
+}
+
 static void write_table(StoreWriter *writer, const char *folder, const ResultFile *result,
                         size_t number) {
     const ResultTable *entry = &result->tables[number];
@@ -116,6 +127,7 @@ static void write_table(StoreWriter *writer, const char *folder, const ResultFil
     char *path = format_text("%s/%s", folder, table->name);
     write_values(writer, path, table, table->rank, table->dims, table->values, false);
     result_attach(writer, folder, table->name, table->rank, axes);
+    write_shape_names(writer, path, table);
     store_attribute_text(writer, path, "kind", table->kind);
     store_attribute_text(writer, path, "convention", table->convention);
     if (table->unit && *table->unit) store_attribute_text(writer, path, "units", table->unit);

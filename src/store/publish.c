@@ -26,8 +26,9 @@ int store_publish(StoreWriter *writer, const char *path) {
     const char *reason;
     StoreReader *reader = store_open_bytes(image, size, &reason);
     CHECK(reader, "the finished file cannot be opened again: %s", reason);
-    int error = store_publish_bytes(image, size, path);
     store_close(reader);
+    int error = store_publish_bytes(image, size, path);
+    free(image);
     return error;
 }
 

@@ -69,17 +69,19 @@ StoreReader *store_open(const char *path, const char **reason) {
     size_t size = 0;
     void *bytes = read_whole(fd, &size, reason);
     close(fd);
-    return bytes ? store_open_bytes(bytes, size, reason) : NULL;
+    StoreReader *reader = bytes ? store_open_bytes(bytes, size, reason) : NULL;
+    free(bytes);
+    return reader;
 }
 
 /* Is there a seal, and is it right? Leaves reader->size as that of the HDF5 part. */
-static const char *check_seal(StoreReader *reader) {
+static const char *check_seal(StoreReader *reader, const char *bytes) {
     if (reader->size < SEAL_SIZE) return NULL;
     size_t covered = reader->size - SEAL_SIZE;
-    const char *found = (const char *)reader->bytes + covered;
+    const char *found = bytes + covered;
     if (memcmp(found, SEAL_MARK, strlen(SEAL_MARK)) != 0) return NULL;
     char seal[SEAL_SIZE + 1];
-    store_seal(reader->bytes, covered, seal);
+    store_seal(bytes, covered, seal);
     if (memcmp(found, seal, SEAL_SIZE) != 0)
         return "is damaged: its bytes do not have the SHA-256 that is written at its end";
     reader->sealed = true;
@@ -99,16 +101,19 @@ static uint64_t stated_end(const unsigned char *bytes, size_t size) {
     return end;
 }
 
-static const char *open_image(StoreReader *reader) {
+static const char *open_image(StoreReader *reader, void *bytes) {
     static const char signature[] = "\211HDF\r\n\032\n";
-    if (reader->size < 8 || memcmp(reader->bytes, signature, 8) != 0) return "is not an HDF5 file";
-    const char *wrong = check_seal(reader);
+    if (reader->size < 8 || memcmp(bytes, signature, 8) != 0) return "is not an HDF5 file";
+    const char *wrong = check_seal(reader, bytes);
     if (wrong) return wrong;
-    if (stated_end(reader->bytes, reader->size) != reader->size)
+    if (stated_end(bytes, reader->size) != reader->size)
         return "is not as long as it says it is: cut off, or something was added";
 
-    reader->file = H5LTopen_file_image(reader->bytes, reader->size,
-                                       H5LT_FILE_IMAGE_DONT_COPY | H5LT_FILE_IMAGE_DONT_RELEASE);
+    /* Not H5LTopen_file_image, which leaks. libhdf5 copies the bytes. */
+    char name[64];
+    HANDLE access = store_memory_access();
+    MUST(H5Pset_file_image(access, bytes, reader->size));
+    reader->file = H5Fopen(store_memory_name(name), H5F_ACC_RDONLY, access);
     if (reader->file >= 0) return NULL;
     static char text[300];
     char error[256];
@@ -118,8 +123,9 @@ static const char *open_image(StoreReader *reader) {
 
 StoreReader *store_open_bytes(void *bytes, size_t size, const char **reason) {
     StoreReader *reader = ALLOCATE(1, StoreReader);
-    *reader = (StoreReader){.file = -1, .bytes = bytes, .size = size};
-    *reason = open_image(reader);
+    reader->file = H5I_INVALID_HID;
+    reader->size = size;
+    *reason = open_image(reader, bytes);
     if (!*reason) return reader;
     store_close(reader);
     return NULL;
@@ -128,7 +134,6 @@ StoreReader *store_open_bytes(void *bytes, size_t size, const char **reason) {
 void store_close(StoreReader *reader) {
     if (!reader) return;
     store_release(&reader->file);
-    free(reader->bytes);
     free(reader);
 }
 
@@ -328,8 +333,8 @@ static bool converts(StoreType from, StoreType to) {
     if (from == to) return true;
     if (from == STORE_FLOAT32 || from == STORE_FLOAT64)
         return to == STORE_FLOAT32 || to == STORE_FLOAT64;
-    if (from == STORE_INT32) return to == STORE_INT64 || to == STORE_FLOAT64;
-    return from == STORE_INT64 && to == STORE_FLOAT64;
+    if (to == STORE_FLOAT64) return true;
+    return to == STORE_INT64 && (from == STORE_INT32 || from == STORE_BOOLEAN);
 }
 
 /* "[64, 128]" */

@@ -81,6 +81,7 @@ int store_read_texts(StoreReader *reader, const char *path, char ***texts);
 /* Fresh memory (free), or NULL. */
 char *store_read_text(StoreReader *reader, const char *path);
 char *store_read_attribute_text(StoreReader *reader, const char *path, const char *name);
+/* Of any type of number; booleans are 0 and 1. */
 bool store_read_attribute_number(StoreReader *reader, const char *path, const char *name,
                                  double *value);
 bool store_read_attribute_integer(StoreReader *reader, const char *path, const char *name,
