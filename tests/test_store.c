@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "src/show.h"
 #include "src/store/guard.h"
 #include "src/store/internal.h"
 #include "tests/small_result.h"
@@ -935,6 +936,43 @@ START_TEST(a_crash_is_a_sentence) {
 }
 END_TEST
 
+START_TEST(show_prints_the_result) {
+    ResultFile result = small_result();
+    result.name = "x\033[2J\xC3\xBC"; /* would clear the screen */
+    ck_assert_int_eq(result_write(&result, path), 0);
+    FILE *to = tmpfile();
+    ck_assert_int_eq(show_result(path, to, &(Terminal){.utf8 = _i == 1}), EXIT_DONE);
+    char text[8192];
+    rewind(to);
+    text[fread(text, 1, sizeof text - 1, to)] = 0;
+    fclose(to);
+    static const char *const lines[2][9] = {
+        {"x?[2J?: copy with learned, seed -9007199254740993\n",
+         "done, 288 parameters, written 2025-11-30T12:00:00Z by version 0.1.0\n",
+         "30 steps, 3000 tokens in 1.5 s\n", "loss      #+.  3.5000 .. 0.1250\n",
+         "    16     96.88  ############  95.00 .. 98.00       75.00  0.2500      3.12        "
+         "4.00\n",
+         "   128   not defined: learned has 48 positions, 128 needs 128\n", "16 #=  128\n",
+         "table: position 48 x channel 32, learned, -1 .. 1, 32 of 48 rows trained\n",
+         "frequency: channel 16, fixed, 0.0001778 .. 1\n         0  ###**++==--::...\n"},
+        {"x?[2Jü: copy", "288", "3000", "loss      █▆▁", "███████████▋", "48 positions",
+         "16 █▅  128\n", "table: position", "         0  ██▇▇▆▆▅▅▄▄▃▃▂▂▁▁\n"}};
+    for (size_t i = 0; i < 9; i++)
+        ck_assert_msg(strstr(text, lines[_i][i]) != NULL, "no \"%s\" in\n%s", lines[_i][i], text);
+}
+END_TEST
+
+START_TEST(show_refuses_what_is_no_result) {
+    Checkpoint checkpoint = small_checkpoint();
+    ck_assert_int_eq(checkpoint_write(&checkpoint, path), 0);
+    small_checkpoint_free(&checkpoint);
+    FILE *to = tmpfile();
+    ck_assert_int_eq(show_result(path, to, &(Terminal){.utf8 = false}), EXIT_FAILED);
+    ck_assert_int_eq(ftell(to), 0);
+    fclose(to);
+}
+END_TEST
+
 /* ---- checkpoints ------------------------------------------------------------------------ */
 
 static size_t bytes_of(const CheckpointArray *array) {
@@ -1105,6 +1143,8 @@ Suite *suite_store(void) {
     tcase_add_loop_test(result, damage_without_a_seal_is_survived, 0, 4);
     tcase_add_test(result, things_that_are_no_file);
     tcase_add_test(result, a_crash_is_a_sentence);
+    tcase_add_loop_test(result, show_prints_the_result, 0, 2);
+    tcase_add_test(result, show_refuses_what_is_no_result);
 
     TCase *checkpoint = add_case(suite, "checkpoint");
     tcase_add_test(checkpoint, checkpoint_comes_back);

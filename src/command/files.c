@@ -2,18 +2,20 @@
 #include "src/command/command.h"
 
 #include "src/lua/config.h"
-#include "src/store/show.h"
+#include "src/show.h"
 #include "src/store/store.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 int command_show(const Command *command) {
     if (!command->word_count) command_usage("show: expected a result file");
+    const Terminal terminal = terminal_look(STDOUT_FILENO, command->color);
     int code = EXIT_DONE;
     for (int i = 0; i < command->word_count; i++) {
         if (i) putchar('\n');
-        const int shown = store_show(command->words[i], stdout);
+        const int shown = show_result(command->words[i], stdout, &terminal);
         if (shown) code = shown;
     }
     return fflush(stdout) ? EXIT_OUTPUT : code;
