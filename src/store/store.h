@@ -1,8 +1,10 @@
 /* store: plain arrays ↔ HDF5 files. The only folder that includes HDF5.
  *
- * A file is built in memory (core driver, low bound EARLIEST), its image is re-opened and checked,
- * and then published: write → fsync → close → rename → fsync of the folder. A reader never sees
- * half a file, and a failing write loses nothing that was there. */
+ * A file is built in memory (core driver, low bound EARLIEST), its image is opened again, and then
+ * published: write → fsync → close → rename → fsync of the folder. A reader never sees half a
+ * file, and a failing write loses nothing that was there. Behind the HDF5 part stands a seal, the
+ * SHA-256 of all bytes before it: a changed or missing byte anywhere is noticed at opening. Tools
+ * that write to the file cut the seal off; it is then as good as any HDF5 file. */
 #ifndef SRC_STORE_STORE_H
 #define SRC_STORE_STORE_H
 
@@ -50,8 +52,9 @@ void store_array(StoreWriter *writer, const char *path, StoreType type, int rank
 void store_scale(StoreWriter *writer, const char *path, int axis, const char *scale);
 
 /* Publishes the file and releases the writer. Returns 0, or an errno with the old file intact and
-   no temporary file left. The temporary is `path` with ".tmp" behind it: callers hold the run's
-   lock. */
+   no temporary file left; only when the last step failed, the fsync of the folder, the new file is
+   in place and may not survive a power failure. The temporary is `path` with ".tmp" behind it:
+   callers hold the run's lock. */
 int store_publish(StoreWriter *writer, const char *path);
 void store_discard(StoreWriter *writer);
 
@@ -62,8 +65,9 @@ int store_publish_bytes(const void *bytes, size_t size, const char *path);
 
 typedef struct StoreReader StoreReader;
 
-/* Opens read-only: hard links only, no external storage, no virtual datasets, no plugin filters.
-   NULL with one sentence in *reason (valid until the next call) when it is no such file. */
+/* Opens read-only: hard links only, no external storage, no virtual datasets, no filters but those
+   of this format. NULL with a sentence in *reason (valid until the next call) when it is no such
+   file. Sentences stand behind the file's name and a colon. */
 StoreReader *store_open(const char *path, const char **reason);
 void store_close(StoreReader *reader);
 
@@ -91,7 +95,9 @@ bool store_read_attribute_boolean(StoreReader *reader, const char *path, const c
 /* Why the last call on this reader said no; one sentence. */
 const char *store_reason(const StoreReader *reader);
 
-/* Is it a whole, well-formed file of this format? NULL, or one sentence. Used by `verify`. */
+/* Is it a whole, well-formed file of this format? NULL, or one sentence (valid until the next
+   call). Reads everything in a child, so that a crash of libhdf5 is a sentence too: call it before
+   the first OpenMP region (guard.h). */
 const char *store_verify(const char *path);
 
 /* Call once, first of all HDF5 uses: no exit handler, no error stacks on stderr, no plugins. */
