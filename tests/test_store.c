@@ -217,6 +217,7 @@ START_TEST(numbers_convert_where_nothing_is_lost) {
     store_array(writer, "/f64", STORE_FLOAT64, 1, &two, (double[]){0.5, -3}, false);
     store_array(writer, "/i32", STORE_INT32, 1, &two, (int32_t[]){7, INT32_MIN}, false);
     store_array(writer, "/i64", STORE_INT64, 1, &two, (int64_t[]){7, INT64_MIN}, false);
+    store_array(writer, "/small", STORE_INT64, 1, &two, (int64_t[]){INT32_MAX, INT32_MIN}, false);
     store_array(writer, "/bool", STORE_BOOLEAN, 1, &two, (uint8_t[]){1, 0}, false);
     ck_assert_int_eq(store_publish(writer, path), 0);
 
@@ -232,8 +233,11 @@ START_TEST(numbers_convert_where_nothing_is_lost) {
     ck_assert(store_read(reader, "/i64", STORE_FLOAT64, 1, &two, f64));
     ck_assert(f64[0] == 7.0 && f64[1] == -9223372036854775808.0);
     ck_assert(!store_read(reader, "/i64", STORE_INT32, 1, &two, i32));
-    assert_says(store_reason(reader), "/i64 has another type");
+    assert_says(store_reason(reader), "/i64 holds -9223372036854775808, more than 32 bits");
+    ck_assert(store_read(reader, "/small", STORE_INT32, 1, &two, i32));
+    ck_assert(i32[0] == INT32_MAX && i32[1] == INT32_MIN);
     ck_assert(!store_read(reader, "/f64", STORE_INT64, 1, &two, i64));
+    assert_says(store_reason(reader), "/f64 has another type");
     ck_assert(store_read(reader, "/bool", STORE_INT64, 1, &two, i64));
     ck_assert(i64[0] == 1 && i64[1] == 0);
     ck_assert(store_read(reader, "/bool", STORE_FLOAT64, 1, &two, f64));
