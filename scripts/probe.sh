@@ -113,7 +113,8 @@ END
 
 # LIBXSMM (x86-64 alone) wants a BLAS to fall back on; its own stand-in ends the program, and is
 # never called: only kernels made at run time are.
-[ "$(uname -m)" != x86_64 ] || search LIBXSMM '|-lxsmm -lxsmmnoblas -ldl -lm -lpthread' <<'END' || slow="$slow libxsmm"
+[ "$(uname -m)" != x86_64 ] || search LIBXSMM '|-lxsmm -lxsmmnoblas -ldl -lm -lpthread' \
+    <<'END' || slow="$slow libxsmm"
 #include <libxsmm.h>
 int main(void) {
     return !libxsmm_smmdispatch(16, 16, 16, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
