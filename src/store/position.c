@@ -142,26 +142,32 @@ static void write_table(StoreWriter *writer, const char *folder, const ResultFil
 
 /* ---- similarity ------------------------------------------------------------------------ */
 
-static double cosine(size_t n, const double *a, const double *b) {
-    double ab = 0, aa = 0, bb = 0;
-    for (size_t i = 0; i < n; i++) {
-        ab += a[i] * b[i];
-        aa += a[i] * a[i];
-        bb += b[i] * b[i];
-    }
-    return ab / sqrt(aa * bb); /* NaN for a row of zeros */
+/* A row of length 1; NaN for a row of zeros. */
+static void normalise(size_t n, const double *row, double *unit) {
+    double square = 0;
+    for (size_t i = 0; i < n; i++) square += row[i] * row[i];
+    for (size_t i = 0; i < n; i++) unit[i] = row[i] / sqrt(square);
+}
+
+static double dot(size_t n, const double *a, const double *b) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
 }
 
 static void write_similarity(StoreWriter *writer, const PositionTable *table) {
     static const char *const axes[] = {"position", "other_position"};
     size_t rows = least(table->dims[0], SIMILARITY_ROWS), channels = table->dims[1];
     double step = (double)table->dims[0] / (double)rows;
+    double *units = ALLOCATE(rows * channels, double);
+    for (size_t i = 0; i < rows; i++)
+        normalise(channels, table->values + (size_t)((double)i * step) * channels,
+                  units + i * channels);
     float *similarity = ALLOCATE(rows * rows, float);
     for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < rows; j++)
-            similarity[i * rows + j] =
-                (float)cosine(channels, table->values + (size_t)((double)i * step) * channels,
-                              table->values + (size_t)((double)j * step) * channels);
+        for (size_t j = 0; j <= i; j++)
+            similarity[i * rows + j] = similarity[j * rows + i] =
+                (float)dot(channels, units + i * channels, units + j * channels);
 
     char *folder = format_text("/position/similarity/%s", table->name);
     char *path = format_text("%s/cosine", folder);
@@ -174,6 +180,7 @@ static void write_similarity(StoreWriter *writer, const PositionTable *table) {
     free(path);
     free(folder);
     free(similarity);
+    free(units);
 }
 
 void result_write_positions(StoreWriter *writer, const ResultFile *result) {
