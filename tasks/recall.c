@@ -1,7 +1,8 @@
-/* BOS k1 v1 .. kK vK, then keys of these pairs, drawn uniformly, to the end of the context: at each
-   of them the answer is the key's value. The answers are not part of the context. If they were, a
-   key that is asked for again could be answered from its last query, a few tokens back, and the
-   relation to the pair would hardly be tested. */
+/* BOS k1 v1 .. kK vK, then queries to the end of the context: keys of these pairs, drawn uniformly,
+   each followed by its value. Scored are the places of the queried keys, where the answer is the
+   value. A key that is asked for again can also be answered from its last query; with answers =
+   false only the keys of the queries stand in the context, and every answer has to come from the
+   pair. That form is much harder to learn. */
 #include "tasks/task.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@ enum { BOS, KEYS }; /* keys, then values, follow */
 
 typedef struct {
     int64_t pairs, keys, values;
+    bool answers;
 } RecallOptions;
 
 static const Option recall_options[] = {
@@ -35,6 +37,12 @@ static const Option recall_options[] = {
      .min = 2,
      .max = 65536,
      .doc = "number of different values; an example uses `pairs` of them"},
+    {.name = "answers",
+     .type = OPTION_BOOLEAN,
+     .offset = offsetof(RecallOptions, answers),
+     .fallback = 1,
+     .doc = "the value follows each queried key; false: queries are keys alone, so that no answer "
+            "can be read off an earlier query"},
     {.name = NULL},
 };
 
@@ -68,16 +76,20 @@ static void recall_generate(const void *options, Rng *rng, size_t length, Exampl
     rng_choose(rng, pairs, (size_t)o->values, chosen);
     for (size_t p = 0; p < pairs; p++) tokens[2 + 2 * p] = KEYS + (int32_t)o->keys + chosen[p];
 
-    memset(example->scored, 0, queries);
-    memset(example->distance, 0, queries * sizeof *example->distance);
-    for (size_t t = queries; t < length; t++) {
+    memset(example->scored, 0, length);
+    memset(example->distance, 0, length * sizeof *example->distance);
+    const size_t stride = o->answers ? 2 : 1;
+    for (size_t t = queries; t < length; t += stride) {
         size_t key = 1 + 2 * rng_below(rng, pairs);
         tokens[t] = tokens[key];
-        example->targets[t] = tokens[key + 1];
+        if (o->answers && t + 1 < length) tokens[t + 1] = tokens[key + 1];
         example->scored[t] = 1;
         example->distance[t] = (int32_t)(t - key);
     }
-    memcpy(example->targets, tokens + 1, queries * sizeof *tokens);
+    memcpy(example->targets, tokens + 1, (length - 1) * sizeof *tokens);
+    example->targets[length - 1] = 0;
+    for (size_t t = queries; t < length; t += stride)
+        example->targets[t] = tokens[t - (size_t)example->distance[t] + 1];
 }
 
 static double recall_chance(const void *options) {
@@ -93,19 +105,20 @@ static const char *recall_token_text(const void *options, int32_t token, char te
     return text;
 }
 
+/* From the pair alone, as the task asks. */
 static int32_t recall_solve(const void *options, const int32_t *tokens, size_t t) {
     const RecallOptions *o = options;
-    size_t key = 0;
-    while (tokens[key] != tokens[t] || (key < t && tokens[key + 1] < KEYS + o->keys)) key++;
-    return key < t ? tokens[key + 1] : -1;
+    for (size_t key = 1; key < 2 * (size_t)o->pairs; key += 2)
+        if (tokens[key] == tokens[t]) return tokens[key + 1];
+    return -1;
 }
 
 const Task task_recall = {
     .name = "recall",
-    .summary = "key-value pairs first, then keys to the end: name the value of each",
+    .summary = "key-value pairs first, then queries to the end: name the value of each key",
     .source =
         "multi-query associative recall, Arora et al. 2023 (arXiv:2312.04927), section 3; here "
-        "without gaps or fillers, and a key may be asked for more than once",
+        "without gaps or fillers, the value follows its query, and keys are asked for repeatedly",
     .options = recall_options,
     .options_size = sizeof(RecallOptions),
     .vocabulary = recall_vocabulary,
