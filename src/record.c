@@ -56,19 +56,9 @@ static void visit_table(void *to, const PositionTable *from) {
 }
 
 static void visit_tables(Record *record, const Model *model, int action) {
-    const Encoding *encoding = model->shape.encoding;
-    if (!encoding->tables) return;
-    const real *parameters[MODEL_LAYERS][ENCODING_PARAMETERS];
-    const real *const *layers[MODEL_LAYERS];
-    for (int layer = 0; layer < model->shape.layers; layer++) {
-        for (int k = 0; k < ENCODING_PARAMETERS; k++)
-            parameters[layer][k] = model->values + model->layers[layer].encoding[k];
-        layers[layer] = parameters[layer];
-    }
     TableVisit visit = {.record = record, .model = model};
     visit.action = (unsigned)action;
-    encoding->tables(&model->encoding_shape, layers, config_longest(record->config), visit_table,
-                     &visit);
+    model_tables(model, config_longest(record->config), visit_table, &visit);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -307,8 +297,9 @@ static const char *joined_axes(const Parameter *p, char text[96]) {
     return text;
 }
 
-int record_write(Record *r, const Trainer *t, const Environment *environment, bool completed,
-                 const char *exit_reason, const char *path) {
+int record_write(Record *r, const Trainer *t, const Environment *environment,
+                 const ScoreDecay *decay, bool completed, const char *exit_reason,
+                 const char *path) {
     const Config *config = r->config;
     const Model *model = t->model;
     visit_tables(r, model, TABLES_UPDATE);
@@ -357,7 +348,7 @@ int record_write(Record *r, const Trainer *t, const Environment *environment, bo
                                       .values = model->values + p->offset};
         memcpy(arrays[i].dims, p->dims, (size_t)p->rank * sizeof *p->dims);
     }
-    const ResultFile file = {
+    ResultFile file = {
         .name = config->name,
         .encoding = config->model.encoding->name,
         .task = config->task->name,
@@ -406,6 +397,9 @@ int record_write(Record *r, const Trainer *t, const Environment *environment, bo
         .array_count = parameters,
         .arrays = arrays,
     };
+    if (decay)
+        file.decay = (ResultDecay){decay->layers, decay->heads, decay->length, decay->score,
+                                   decay->bound};
     const int error = result_write(&file, path);
     for (size_t l = 0; l < lengths; l++) {
         free_columns(&by_position[l]);

@@ -4,6 +4,7 @@
 #ifndef SRC_RECORD_H
 #define SRC_RECORD_H
 
+#include "src/decay.h"
 #include "src/environment.h"
 #include "src/evaluate.h"
 #include "src/events.h"
@@ -60,8 +61,9 @@ void record_state(RecordState *state, Record *record, Trainer *trainer, bool rea
 void record_restore(const RecordState *state, Record *record, Trainer *trainer);
 void record_state_free(RecordState *state);
 
-/* Writes run.h5. 0 or an errno. */
+/* Writes run.h5, with the decay of scores where it was measured (or NULL). 0 or an errno. */
 int record_write(Record *record, const Trainer *trainer, const Environment *environment,
-                 bool completed, const char *exit_reason, const char *path);
+                 const ScoreDecay *decay, bool completed, const char *exit_reason,
+                 const char *path);
 
 #endif

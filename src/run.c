@@ -219,8 +219,11 @@ static void log_evaluation(Run *run) {
 }
 
 static void write_result(Run *run, bool completed, const char *exit_reason) {
-    const int error = record_write(run->record, run->trainer, &run->environment, completed,
+    ScoreDecay decay = {0};
+    if (completed) decay = decay_measure(run->config, run->trainer->model, run->trainer->engine);
+    const int error = record_write(run->record, run->trainer, &run->environment, &decay, completed,
                                    exit_reason, run->result_path);
+    decay_free(&decay);
     if (error) output_failed(run->result_path, error);
 }
 

@@ -87,20 +87,10 @@ static void print_table_facts(void *to, const PositionTable *table) {
 }
 
 static void print_positions(const Config *config, const Model *model) {
-    const Encoding *encoding = model->shape.encoding;
     const size_t trained = config_longest(config);
-    printf("position: %s; trained up to length %zu\n", encoding->name, trained);
-    if (encoding->tables) {
-        static const real *parameters[MODEL_LAYERS][ENCODING_PARAMETERS];
-        static const real *const *layers[MODEL_LAYERS];
-        for (int l = 0; l < model->shape.layers; l++) {
-            for (int k = 0; k < ENCODING_PARAMETERS; k++)
-                parameters[l][k] = model->values + model->layers[l].encoding[k];
-            layers[l] = parameters[l];
-        }
-        size_t longest = trained;
-        encoding->tables(&model->encoding_shape, layers, trained, print_table_facts, &longest);
-    }
+    printf("position: %s; trained up to length %zu\n", model->shape.encoding->name, trained);
+    size_t longest = trained;
+    model_tables(model, trained, print_table_facts, &longest);
     for (int i = 0; i < config->evaluate.lengths.count; i++) {
         const char *reason = model_defined(model, (size_t)config->evaluate.lengths.values[i]);
         if (reason)

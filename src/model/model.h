@@ -72,6 +72,10 @@ const char *model_refuse(const ModelShape *shape);
 /* NULL, or why a sequence of this length is not defined for the model's encoding. */
 const char *model_defined(const Model *model, size_t length);
 
+/* Every table that carries position, as the encoding gives it for positions or distances 0 ..
+   length - 1. */
+void model_tables(const Model *model, size_t length, PositionTableSink sink, void *to);
+
 /* Reals that matter (without gaps). */
 size_t model_parameter_total(const Model *model);
 

@@ -196,6 +196,18 @@ void model_free(Model *model) {
     free(model);
 }
 
+void model_tables(const Model *model, size_t length, PositionTableSink sink, void *to) {
+    if (!model->shape.encoding->tables) return;
+    const real *parameters[MODEL_LAYERS][ENCODING_PARAMETERS];
+    const real *const *layers[MODEL_LAYERS];
+    for (int layer = 0; layer < model->shape.layers; layer++) {
+        for (int k = 0; k < ENCODING_PARAMETERS; k++)
+            parameters[layer][k] = model->values + model->layers[layer].encoding[k];
+        layers[layer] = parameters[layer];
+    }
+    model->shape.encoding->tables(&model->encoding_shape, layers, length, sink, to);
+}
+
 size_t model_parameter_total(const Model *model) {
     size_t total = 0;
     for (int i = 0; i < model->parameter_count; i++) total += model->parameters[i].count;

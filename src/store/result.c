@@ -156,6 +156,32 @@ static void write_evaluate(StoreWriter *writer, const ResultFile *result) {
                          &result->by_distance[i]);
 }
 
+static void write_decay(StoreWriter *writer, const ResultDecay *decay) {
+    static const char *const axes[] = {"layer", "head", "distance"};
+    if (!decay->length) return;
+    const size_t dims[] = {decay->layers, decay->heads, decay->length};
+    store_group(writer, "/decay");
+    for (int axis = 0; axis < 3; axis++) {
+        char *path = format_text("/decay/%s", axes[axis]);
+        int64_t *places = ALLOCATE(dims[axis], int64_t);
+        for (size_t i = 0; i < dims[axis]; i++) places[i] = (int64_t)i;
+        store_array(writer, path, STORE_INT64, 1, &dims[axis], places, false);
+        free(places);
+        free(path);
+    }
+    store_array(writer, "/decay/score", STORE_FLOAT64, 3, dims, decay->score, false);
+    store_attribute_text(writer, "/decay/score", "long_name",
+                         "mean attention score before the softmax, by distance of the key");
+    result_attach(writer, "/decay", "score", 3, axes);
+    if (decay->bound) {
+        store_array(writer, "/decay/bound", STORE_FLOAT64, 1, &dims[2], decay->bound, false);
+        store_attribute_text(writer, "/decay/bound", "long_name",
+                             "mean of |S_j|, RoFormer (arXiv 2104.09864) equation 37");
+        result_attach(writer, "/decay", "bound", 1, &axes[2]);
+    }
+    result_write_plot(writer, "/decay", "score", 3, axes);
+}
+
 /* ---- the whole ------------------------------------------------------------------------- */
 
 static void write_parameters(StoreWriter *writer, const ResultFile *result) {
@@ -184,6 +210,7 @@ int result_write(const ResultFile *result, const char *path) {
     write_group(writer, "/train", &layout_train, &result->train);
     write_evaluate(writer, result);
     result_write_positions(writer, result);
+    write_decay(writer, &result->decay);
     write_parameters(writer, result);
     return store_publish(writer, path);
 }

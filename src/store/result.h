@@ -55,6 +55,13 @@ typedef struct {
     const double *snapshots;     /* [snapshots of the run, dims...]; NULL: none */
 } ResultTable;
 
+/* /decay: mean score before the softmax by distance, and the bound of rotary encodings. */
+typedef struct {
+    size_t layers, heads, length; /* length 0: not measured, no group */
+    const double *score;          /* [layers, heads, length] */
+    const double *bound;          /* [length], or NULL */
+} ResultDecay;
+
 /* /parameters/<name>: final weights. */
 typedef struct {
     const char *name;
@@ -93,6 +100,7 @@ typedef struct {
     const ResultByPosition *by_position;
     const ResultByDistance *by_distance;
     const ResultTable *tables;
+    ResultDecay decay;
     size_t snapshot_count; /* snapshots of the learned tables over training */
     const int64_t *snapshot_step;
     const ResultParameter *arrays;
