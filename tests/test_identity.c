@@ -15,10 +15,10 @@ static const char small[] = "return { task = 'copy', model = { encoding = 'rope'
 
 START_TEST(test_json) {
     const Config *c = config_text_load(
-        "return { name = 'a', seed = 2, task = { 'recall', pairs = 4, keys = 10, values = 12 },\n"
-        "  model = { encoding = { 'learned', positions = 64 }, dropout = 0.1, width = 64 },\n"
+        "return { name = 'a', seed = 2, task = { 'copy', alphabet = 10 },\n"
+        "  model = { encoding = { 'sinusoidal', base = 500 }, dropout = 0.1, width = 64 },\n"
         "  train = { clip = 1 / 3, learning_rate = 3e-4, stages = {\n"
-        "    { steps = 5, length = { from = 16, to = 32 }, pairs = 2 },\n"
+        "    { steps = 5, length = { from = 8, to = 16 }, repeats = false },\n"
         "    { steps = 7, length = { 32, 64 }, batch = 3 } } },\n"
         "  evaluate = { lengths = { 64, 32 }, every = 4 } }",
         "");
@@ -27,19 +27,19 @@ START_TEST(test_json) {
         "{\"data_seed\":2,"
         "\"evaluate\":{\"every\":4,\"examples\":64,\"lengths\":[32,64]},"
         "\"init_seed\":2,"
-        "\"model\":{\"bias\":false,\"dropout\":0.1,\"encoding\":{\"init_std\":0.02,"
-        "\"kind\":\"learned\",\"past_end\":\"error\",\"positions\":64},\"heads\":4,"
-        "\"init_std\":0.05,\"layers\":2,\"mlp\":4,\"positions\":{\"kind\":\"plain\"},"
-        "\"tied\":false,\"width\":64},"
+        "\"model\":{\"bias\":false,\"dropout\":0.1,\"encoding\":{\"base\":500,"
+        "\"exponent\":\"paper\",\"kind\":\"sinusoidal\",\"layout\":\"interleaved\","
+        "\"scale\":0.05},\"heads\":4,\"init_std\":0.05,\"layers\":2,\"mlp\":4,"
+        "\"positions\":{\"kind\":\"plain\"},\"tied\":false,\"width\":64},"
         "\"name\":\"a\",\"seed\":2,"
-        "\"task\":{\"keys\":10,\"kind\":\"recall\",\"pairs\":4,\"values\":12},"
+        "\"task\":{\"alphabet\":10,\"kind\":\"copy\",\"repeats\":true},"
         "\"train\":{\"accumulate\":1,\"beta1\":0.9,\"beta2\":0.999,\"checkpoint_every\":200,"
         "\"clip\":0.3333333333333333,\"decay\":\"constant\",\"epsilon\":1e-8,\"final_rate\":0,"
         "\"learning_rate\":0.0003,\"log_every\":10,\"snapshot_every\":0,\"stage_warmup\":20,"
-        "\"stages\":[{\"batch\":0,\"length\":{\"from\":16,\"to\":32},\"steps\":5,"
-        "\"task\":{\"keys\":10,\"pairs\":2,\"values\":12}},"
+        "\"stages\":[{\"batch\":0,\"length\":{\"from\":8,\"to\":16},\"steps\":5,"
+        "\"task\":{\"alphabet\":10,\"repeats\":false}},"
         "{\"batch\":3,\"length\":[32,64],\"steps\":7,"
-        "\"task\":{\"keys\":10,\"pairs\":4,\"values\":12}}],"
+        "\"task\":{\"alphabet\":10,\"repeats\":true}}],"
         "\"tokens\":16384,\"warmup\":50,\"weight_decay\":0.01}}");
 }
 END_TEST

@@ -61,23 +61,25 @@ static void write_kinds(FILE *to, const ConfigKind *kind) {
     }
 }
 
+static const char introduction[] =
+    "# Config\n\n"
+    "The keys of a config file. This page is written by the program from the tables that it\n"
+    "checks configs with; a test compares the two.\n\n"
+    "- A config is a Lua file that returns a table. Arithmetic, loops and local functions are at\n"
+    "  hand, and `include \"base.lua\"` gives what another file of the project returns; the path\n"
+    "  is relative to the file that includes. It may take a second and 64 MiB. There are no\n"
+    "  patterns, no random numbers and no access to the system: the same file gives the same\n"
+    "  values at every reading.\n"
+    "- A kind is a name, or a table with the name first:\n"
+    "  `encoding = { \"rope\", base = 500 }`.\n"
+    "- On the command line: `model.width=256`, `model.encoding.base=500`, lists as\n"
+    "  `evaluate.lengths=512,1024`, ranges as `train.length=64..128`, one stage's key as\n"
+    "  `train.stages.2.steps=300`. They win over the file. Setting a kind drops the options\n"
+    "  that the file gives to it.\n"
+    "- A range of lengths is `{ from = 64, to = 128 }`.\n\n";
+
 void config_write_markdown(FILE *to) {
-    fputs(
-        "# Config\n\n"
-        "The keys of a config file. This page is written by the program from the tables that it\n"
-        "checks configs with; a test compares the two.\n\n"
-        "- A config is a Lua file that returns a table. Arithmetic, loops and local functions are\n"
-        "  at hand, and `include \"base.lua\"` gives what another file of the project returns; "
-        "the\n"
-        "  path is relative to the file that includes.\n"
-        "- A kind is a name, or a table with the name first: `encoding = { \"rope\", base = 500 "
-        "}`.\n"
-        "- On the command line: `model.width=256`, `model.encoding.base=500`, lists as\n"
-        "  `evaluate.lengths=512,1024`, ranges as `train.length=64..128`, one stage's key as\n"
-        "  `train.stages.2.steps=300`. They win over the file. Setting a kind drops the options\n"
-        "  that the file gives to it.\n"
-        "- A range of lengths is `{ from = 64, to = 128 }`.\n\n",
-        to);
+    fputs(introduction, to);
     for (int s = 0; s < CONFIG_SECTIONS; s++) {
         const ConfigSection *section = &config_sections[s];
         fprintf(to, "## %s%s%s\n\n", section->name, *section->name ? ": " : "", section->doc);

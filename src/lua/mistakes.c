@@ -76,7 +76,7 @@ const char *mistake_nearest(const char *word, int count, const char *const *list
     size_t length = strlen(word);
     if (length > WORD_SIZE) return NULL;
     const char *nearest = NULL;
-    int least_distance = 1 + (int)length / 4;
+    int least_distance = length > 2 ? 1 + (int)length / 4 : (int)length / 2;
     for (int i = 0; i < count; i++) {
         if (strlen(list[i]) > WORD_SIZE) continue;
         int d = distance(word, list[i]);

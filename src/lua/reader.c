@@ -163,7 +163,7 @@ static void check_names(Reader *reader, const char *prefix, const ConfigNames *n
     }
 }
 
-/* Replaces the table on top of the stack by its value of that name; nil stays nil. */
+/* Pushes the value of that name in the table on top of the stack. */
 static void push_field(lua_State *L, const char *name) {
     lua_pushstring(L, name);
     lua_rawget(L, -2);
@@ -207,9 +207,7 @@ static void read_kind(Reader *reader, const char *key, const ConfigKind *kind) {
     const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
     if (table) lua_pop(L, 1); /* the table keeps the text */
     if (!name) {
-        char *value = reader_value_text(L);
-        reader_mistake(reader, key, "got %s; expected a name, or { name, option = value }", value);
-        free(value);
+        reader_got(reader, key, "a name, or { name, option = value }");
         return;
     }
     int index = config_kind_index(kind, name);
@@ -250,9 +248,7 @@ static void read_stage(Reader *reader, const char *key, Stage *stage) {
     Config *config = reader->config;
     const Option *task_options = config->task ? config->task->options : NULL;
     if (!lua_istable(reader->L, -1)) {
-        char *value = reader_value_text(reader->L);
-        reader_mistake(reader, key, "got %s; expected { steps = ..., length = ... }", value);
-        free(value);
+        reader_got(reader, key, "{ steps = ..., length = ... }");
         return;
     }
     ConfigNames names = {0};
@@ -271,11 +267,9 @@ static void read_stages(Reader *reader) {
     int count = lua_istable(reader->L, -1) ? reader_sequence(reader->L, CONFIG_STAGES) : -1;
     add_key(&reader->given, "train.stages");
     if (count < 1) {
-        char *value = reader_value_text(reader->L);
-        reader_mistake(reader, "train.stages",
-                       "got %s; expected a list of 1 to %d stages { steps = ..., length = ... }",
-                       value, CONFIG_STAGES);
-        free(value);
+        char expected[64];
+        snprintf(expected, sizeof expected, "a list of 1 to %d stages", CONFIG_STAGES);
+        reader_got(reader, "train.stages", expected);
         return;
     }
     for (int s = 0; s < count; s++) {
@@ -307,13 +301,10 @@ void reader_read(Reader *reader) {
     for (int s = 1; s < CONFIG_SECTIONS; s++) {
         const ConfigSection *section = &config_sections[s];
         push_field(L, section->name);
-        if (lua_istable(L, -1)) {
+        if (lua_istable(L, -1))
             read_section(reader, section);
-        } else if (!lua_isnil(L, -1)) {
-            char *value = reader_value_text(L);
-            reader_mistake(reader, section->name, "got %s; expected a table of keys", value);
-            free(value);
-        }
+        else if (!lua_isnil(L, -1))
+            reader_got(reader, section->name, "a table of keys");
         lua_pop(L, 1);
     }
 }

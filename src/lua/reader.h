@@ -61,6 +61,9 @@ void reader_read_value(Reader *reader, const char *key, const Option *option, vo
    caller. */
 char *reader_value_text(lua_State *L);
 
+/* A mistake: the value on top of the stack is not what is expected. */
+void reader_got(Reader *reader, const char *key, const char *expected);
+
 /* The number of values of the table on top of the stack when it is a list without holes or names,
    and at most as long as said; -1 otherwise. */
 int reader_sequence(lua_State *L, int most_values);

@@ -60,9 +60,11 @@ static void ring(int number) {
     _exit(EXIT_USAGE);
 }
 
+/* What stood there before. */
 typedef struct {
     struct sigaction action;
     struct itimerval timer;
+    sigset_t blocked;
 } Clock;
 
 static Clock start_clock(Sandbox *sandbox) {
@@ -73,13 +75,18 @@ static Clock start_clock(Sandbox *sandbox) {
     Clock before;
     struct sigaction action = {.sa_handler = ring, .sa_flags = SA_RESTART};
     struct itimerval timer = {.it_value = {SANDBOX_SECONDS, 0}, .it_interval = {0, 700000}};
+    sigset_t alarm_only;
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
     sigaction(SIGALRM, &action, &before.action);
+    pthread_sigmask(SIG_UNBLOCK, &alarm_only, &before.blocked);
     setitimer(ITIMER_REAL, &timer, &before.timer);
     return before;
 }
 
 static void stop_clock(const Clock *before) {
     setitimer(ITIMER_REAL, &before->timer, NULL);
+    pthread_sigmask(SIG_SETMASK, &before->blocked, NULL);
     sigaction(SIGALRM, &before->action, NULL);
 }
 

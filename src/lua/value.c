@@ -25,10 +25,15 @@ char *reader_value_text(lua_State *L) {
     }
 }
 
-static void wrong_value(Reader *reader, const char *key, const Option *option) {
-    char *value = reader_value_text(reader->L), *allowed = option_allowed(option);
-    reader_mistake(reader, key, "got %s; expected %s", value, allowed);
+void reader_got(Reader *reader, const char *key, const char *expected) {
+    char *value = reader_value_text(reader->L);
+    reader_mistake(reader, key, "got %s; expected %s", value, expected);
     free(value);
+}
+
+static void wrong_value(Reader *reader, const char *key, const Option *option) {
+    char *allowed = option_allowed(option);
+    reader_got(reader, key, allowed);
     free(allowed);
 }
 

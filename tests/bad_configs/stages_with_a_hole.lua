@@ -1,4 +1,4 @@
--- expect: tests/bad_configs/stages_with_a_hole.lua:5: train.stages: got a table; expected a list of 1 to 32 stages { steps = ..., length = ... }
+-- expect: tests/bad_configs/stages_with_a_hole.lua:5: train.stages: got a table; expected a list of 1 to 32 stages
 return {
   task = "copy",
   train = {
