@@ -89,5 +89,8 @@ const char *config_text_source(const Config *from, const char *key) {
         if (!strncmp(line, key, length) && !strncmp(line + length, "  ", 2))
             snprintf(rest, sizeof rest, "%.*s", (int)strcspn(line + length + 2, "\n"),
                      line + length + 2);
+    char *own = *folder ? strstr(rest, folder) : NULL,
+         *file = own ? own + strlen(folder) + 1 : NULL;
+    if (own) memmove(own, file, strlen(file) + 1);
     return rest;
 }

@@ -147,26 +147,39 @@ START_TEST(test_tabulated_rate) {
 END_TEST
 
 START_TEST(test_sources) {
-    const Config *c =
-        config_text_load_file("configs/learned_2k.lua", "seed=3 train.stages.2.steps=9");
+    config_text_write("base.lua", "return {\n"
+                                  "  name = 'base', seed = 2,\n"
+                                  "  task = { 'recall', pairs = 4 },\n"
+                                  "  model = { width = 64,\n"
+                                  "    encoding = 'rope' },\n"
+                                  "  train = { stages = {\n"
+                                  "    { steps = 800, length = 256, pairs = 8 },\n"
+                                  "    { steps = 150, length = 512 } } },\n"
+                                  "  evaluate = { lengths = { 256, 512 } } }");
+    const Config *c = config_text_load("local config = include 'base.lua'\n"
+                                       "config.name = 'x'\n"
+                                       "config.model.encoding = { 'learned', positions = 512 }\n"
+                                       "return config",
+                                       "seed=3 train.stages.2.steps=9");
     static const char *const lines[][2] = {
-        {"name", "\"learned_2k\"  configs/learned_2k.lua:5"},
+        {"name", "\"x\"  x.lua:2"},
         {"seed", "3  command line"},
         {"init_seed", "3  default"},
-        {"task", "\"recall\"  configs/rope_2k.lua:9"},
-        {"task.pairs", "64  configs/rope_2k.lua:9"},
+        {"task", "\"recall\"  base.lua:3"},
+        {"task.pairs", "4  base.lua:3"},
         {"task.keys", "128  default"},
-        {"model.width", "128  configs/rope_2k.lua:10"},
-        {"model.encoding", "\"learned\"  configs/learned_2k.lua:6"},
-        {"model.encoding.positions", "2048  configs/learned_2k.lua:6"},
-        {"model.encoding.init_std", "0.02  default"},
+        {"model.width", "64  base.lua:4"},
+        {"model.encoding", "\"learned\"  x.lua:3"},
+        {"model.encoding.positions", "512  x.lua:3"},
+        {"model.encoding.past_end", "\"error\"  default"},
         {"train.steps", ""},
-        {"train.stages.1.steps", "800  configs/rope_2k.lua:15"},
-        {"train.stages.1.pairs", "8  configs/rope_2k.lua:15"},
+        {"train.stages.1.steps", "800  base.lua:7"},
+        {"train.stages.1.pairs", "8  base.lua:7"},
         {"train.stages.2.steps", "9  command line"},
+        {"train.stages.2.length", "512  base.lua:8"},
         {"train.stages.2.pairs", ""},
-        {"train.stages.4.length", "2048  configs/rope_2k.lua:17"},
-        {"evaluate.lengths", "{ 256, 512, 1024, 2048, 4096, 8192 }  configs/rope_2k.lua:20"},
+        {"evaluate.lengths", "{ 256, 512 }  base.lua:9"},
+        {"evaluate.examples", "64  default"},
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         ck_assert_str_eq(config_text_source(c, lines[i][0]), lines[i][1]);
