@@ -150,6 +150,7 @@ ResultFile small_result(void) {
                         .by_position = by_position,
                         .by_distance = by_distance,
                         .tables = tables,
+                        .decay = {1, HEADS, DISTANCES, bias, bias},
                         .snapshot_count = SNAPSHOTS,
                         .snapshot_step = snapshot_step,
                         .arrays = arrays};

@@ -719,6 +719,11 @@ static void table_without_scale(hid_t file) {
     HANDLE scale = H5Dopen2(file, "/position/learned/channel", H5P_DEFAULT);
     ck_assert_int_ge(H5DSdetach_scale(table, scale, 1), 0);
 }
+static void decay_without_scale(hid_t file) {
+    HANDLE score = H5Dopen2(file, "/decay/score", H5P_DEFAULT);
+    HANDLE scale = H5Dopen2(file, "/decay/head", H5P_DEFAULT);
+    ck_assert_int_ge(H5DSdetach_scale(score, scale, 1), 0);
+}
 static void loss_of_other_type(hid_t file) {
     H5Ldelete(file, "/train/loss", H5P_DEFAULT);
     H5Lcreate_hard(file, "/train/step", file, "/train/loss", H5P_DEFAULT, H5P_DEFAULT);
@@ -764,6 +769,7 @@ static const struct {
     {series_grows_alone, "axis 0 of /train/loss has 9 places, its scale 3"},
     {scale_is_detached, "/train/step is not the scale of axis 0 of /train/loss"},
     {table_without_scale, "axis 1 of /position/learned/table has no dimension scale"},
+    {decay_without_scale, "axis 1 of /decay/score has no dimension scale"},
     {loss_of_other_type, "/train/loss has another rank or type"},
     {later_version, "is of version 2.0 of the format"},
     {other_format, "is of the unknown format keras?[31m"},
@@ -790,7 +796,9 @@ static bool is_optional(const char *name) {
                                            "/position/learned/frequency",
                                            "/position/learned/bias_by_distance",
                                            "/position/similarity",
-                                           "/position/similarity/table"};
+                                           "/position/similarity/table",
+                                           "/decay",
+                                           "/decay/bound"};
     for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
         if (!strcmp(name, optional[i])) return true;
     return false;

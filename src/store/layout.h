@@ -48,6 +48,10 @@ void result_write_plot(StoreWriter *writer, const char *path, const char *signal
 void result_attach(StoreWriter *writer, const char *folder, const char *name, int rank,
                    const char *const *axes);
 
+/* The numbers 0, step, 2 step, … rounded down, as the scale folder/name. */
+void result_write_places(StoreWriter *writer, const char *folder, const char *name, size_t count,
+                         double step);
+
 /* /position: tables, update counts, snapshots, similarity. */
 void result_write_positions(StoreWriter *writer, const ResultFile *result);
 

@@ -9,8 +9,7 @@ enum { SIMILARITY_ROWS = 512 }; /* most rows of a similarity matrix: 1 MiB */
 
 /* ---- axes ------------------------------------------------------------------------------ */
 
-/* The numbers 0, step, 2 step, … rounded down, as a scale. */
-static void write_places(StoreWriter *writer, const char *folder, const char *name, size_t count,
+void result_write_places(StoreWriter *writer, const char *folder, const char *name, size_t count,
                          double step) {
     int64_t *places = ALLOCATE(count, int64_t);
     for (size_t i = 0; i < count; i++) places[i] = (int64_t)((double)i * step);
@@ -120,7 +119,7 @@ static void write_table(StoreWriter *writer, const char *folder, const ResultFil
     const char *const *axes = (const char *const *)names;
     for (int axis = 0; axis < table->rank; axis++) {
         Axis scale = axis_of(result, number, axis);
-        if (scale.is_new) write_places(writer, folder, scale.name, table->dims[axis], 1);
+        if (scale.is_new) result_write_places(writer, folder, scale.name, table->dims[axis], 1);
         names[axis] = scale.name;
     }
 
@@ -171,8 +170,8 @@ static void write_similarity(StoreWriter *writer, const PositionTable *table) {
 
     char *folder = format_text("/position/similarity/%s", table->name);
     char *path = format_text("%s/cosine", folder);
-    write_places(writer, folder, axes[0], rows, step);
-    write_places(writer, folder, axes[1], rows, step);
+    result_write_places(writer, folder, axes[0], rows, step);
+    result_write_places(writer, folder, axes[1], rows, step);
     store_array(writer, path, STORE_FLOAT32, 2, (size_t[]){rows, rows}, similarity, false);
     store_attribute_text(writer, path, "long_name", "cosine similarity of two rows of the table");
     result_attach(writer, folder, "cosine", 2, axes);

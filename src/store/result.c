@@ -161,14 +161,8 @@ static void write_decay(StoreWriter *writer, const ResultDecay *decay) {
     if (!decay->length) return;
     const size_t dims[] = {decay->layers, decay->heads, decay->length};
     store_group(writer, "/decay");
-    for (int axis = 0; axis < 3; axis++) {
-        char *path = format_text("/decay/%s", axes[axis]);
-        int64_t *places = ALLOCATE(dims[axis], int64_t);
-        for (size_t i = 0; i < dims[axis]; i++) places[i] = (int64_t)i;
-        store_array(writer, path, STORE_INT64, 1, &dims[axis], places, false);
-        free(places);
-        free(path);
-    }
+    for (int axis = 0; axis < 3; axis++)
+        result_write_places(writer, "/decay", axes[axis], dims[axis], 1);
     store_array(writer, "/decay/score", STORE_FLOAT64, 3, dims, decay->score, false);
     store_attribute_text(writer, "/decay/score", "long_name",
                          "mean attention score before the softmax, by distance of the key");

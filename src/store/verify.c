@@ -143,6 +143,12 @@ static bool check_axes(StoreReader *reader, const char *path, void *state) {
     return true;
 }
 
+static bool check_all_axes(StoreReader *reader) {
+    return check_axes(reader, "/train", NULL) && check_axes(reader, "/evaluate", NULL) &&
+           check_axes(reader, "/position", NULL) &&
+           (!store_exists(reader, "/decay") || check_axes(reader, "/decay", NULL));
+}
+
 /* ---- groups of columns ----------------------------------------------------------------- */
 
 /* Do the values of a scale rise? */
@@ -325,8 +331,7 @@ static bool check_run(StoreReader *reader, const Walk *walk) {
            check_group(reader, "/evaluate/final", &layout_final) &&
            check_lengths(reader, "/evaluate/by_position", &layout_by_position) &&
            check_lengths(reader, "/evaluate/by_distance", &layout_by_distance) &&
-           check_axes(reader, "/train", NULL) && check_axes(reader, "/evaluate", NULL) &&
-           check_axes(reader, "/position", NULL) && check_final(reader) &&
+           check_all_axes(reader) && check_final(reader) &&
            each_member(reader, "/position", check_tables, NULL) && check_parameters(reader);
 }
 
