@@ -57,7 +57,7 @@ for threads in 1 3; do
 done
 
 # Stopped by signals again and again; a slow run, so that they arrive while it trains.
-slow='train.stages.1.steps=400 train.stages.2.steps=400'
+slow='train.stages.1.steps=400 train.stages.2.steps=400 --threads 1'
 # shellcheck disable=SC2086 # words
 start tests/resume.lua $slow --output "$work/long" --quiet
 holds 'the long run ends' [ "$status" = 0 ]
