@@ -43,7 +43,9 @@
 
 enum {
     ENCODING_PARAMETERS = 8, /* most parameters of an encoding */
-    ENCODING_RANK = 3        /* most dimensions of one */
+    ENCODING_RANK = 3,       /* most dimensions of one */
+    TILE_ROWS = 64,          /* most rows of a query block */
+    TILE_COLUMNS = 256       /* most columns of a tile of keys */
 };
 
 /* What an encoding may know of the model. */
@@ -79,9 +81,10 @@ typedef struct {
     const double *positions;       /* [length] */
 } Site;
 
-/* The rows of one query block. */
+/* The rows of one query block. Products (src/gemm.h) count rows in groups of 16: every array of
+   rows has room for TILE_ROWS of them, whatever `rows` is. */
 typedef struct {
-    size_t first;        /* token of row 0 */
+    size_t first;        /* token of row 0, a multiple of 16 */
     int rows;
     const real *q;       /* [rows, qk_width], rotated, times scale() */
     real *scratch;       /* [rows, row_scratch] written by open, read by score and value */
@@ -96,14 +99,16 @@ typedef struct {
 
 /* One tile of scores: rows of a query block against a run of keys. */
 typedef struct {
-    size_t first;         /* token of column 0 */
-    int columns;
+    size_t first;         /* token of column 0, a multiple of 16 */
+    int keys;             /* columns that are tokens: those that have a position */
+    int columns;          /* keys rounded up to a multiple of 16; the rest is masked, its k, kt and
+                             scans are finite */
     int stride;           /* of s, ds, p, dp and of the rows of kt */
     const real *k;        /* [columns, qk_width] rotated */
     const real *kt;       /* [qk_width, stride] the same, transposed */
     real *dk;             /* [columns, qk_width]            (backward) */
     real *scratch;        /* [rows, stride] x score_scratch, from score to its twin: plane n starts
-                             at n * rows * stride */
+                             at n * TILE_ROWS * stride */
     const double *scans;  /* [columns, scans] of the keys */
     double *dscans;
     bool again;           /* score and normalise run a second time, for the backward pass: the
@@ -180,13 +185,14 @@ typedef struct Encoding {
     void (*embed_backward)(const Site *site, const real *dx, size_t from, size_t to,
                            real *const *gradients);
 
-    /* Layer input rows [rows, width] (after the norm) → gate[rows, heads * gates] overwritten. */
+    /* Layer input rows [rows, width] (after the norm) → gate[rows, heads * gates] overwritten.
+       Backward adds to dx. */
     void (*gate)(const Site *site, size_t rows, const real *x, real *gate);
     void (*gate_backward)(const Site *site, size_t rows, const real *x, const real *dgate,
                           real *dx, real *const *gradients);
 
     /* Along one sequence and head: gate[length, gates] with `stride` reals from token to token →
-       scan[length, scans] overwritten. */
+       scan[length, scans] overwritten. Backward: dgate overwritten, with the same stride. */
     void (*scan)(const Site *site, const real *gate, size_t stride, double *scan);
     void (*scan_backward)(const Site *site, const real *gate, size_t stride, const double *scan,
                           const double *dscan, real *dgate);

@@ -105,7 +105,62 @@ static inline real real_exp2(real x) {
 #endif
 }
 
-/* 1 / (1 + e^-x). */
-static inline Lanes lanes_sigmoid(Lanes x) { return 1 / (1 + lanes_exp2(x * -LOG2E)); }
+/* 1 / (1 + e^-x), exactly 0 below -87 and for -inf, without a denormal on the way. */
+static inline Lanes lanes_sigmoid(Lanes x) {
+    const Lanes lowest = lanes_all(-126 / LOG2E);
+    const Lanes y = 1 / (1 + lanes_exp2(lanes_most(lowest, x) * -LOG2E));
+    return (Lanes)((IntLanes)y & ~(x <= lowest));
+}
+
+/* log(1 + e^x), 0 for -inf. With e = exp(-|x|) <= 1 the logarithm of 1 + e is 2 atanh(e / (2 + e)),
+   whose series ends, at t <= 1/3, with an error below 2e-8. */
+static inline Lanes lanes_softplus(Lanes x) {
+#ifdef REAL_DOUBLE
+    for (int lane = 0; lane < LANES; lane++)
+        x[lane] = fmax(x[lane], 0) + log1p(exp(-fabs(x[lane])));
+    return x;
+#else
+    const Lanes e = lanes_exp2(lanes_most(x, -x) * -LOG2E);
+    const Lanes t = e / (2 + e), square = t * t;
+    Lanes p = square * (1 / 13.0F) + 1 / 11.0F;
+    p = p * square + 1 / 9.0F;
+    p = p * square + 1 / 7.0F;
+    p = p * square + 1 / 5.0F;
+    p = p * square + 1 / 3.0F;
+    p = p * square + 1;
+    return lanes_most(x, lanes_all(0)) + 2 * t * p;
+#endif
+}
+
+/* Sums of the lanes up to each one (prefix), or from each one on (suffix). */
+#ifdef REAL_DOUBLE
+#define LANES_FROM(a, b, n)                                                                        \
+    __builtin_shufflevector(a, b, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7)
+#else
+#define LANES_FROM(a, b, n)                                                                        \
+    __builtin_shufflevector(a, b, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6, n + 7, n + 8,       \
+                            n + 9, n + 10, n + 11, n + 12, n + 13, n + 14, n + 15)
+#endif
+
+static inline Lanes lanes_prefix(Lanes a) {
+    const Lanes zero = {0};
+    a += LANES_FROM(zero, a, LANES - 1);
+    a += LANES_FROM(zero, a, LANES - 2);
+    a += LANES_FROM(zero, a, LANES - 4);
+#ifndef REAL_DOUBLE
+    a += LANES_FROM(zero, a, LANES - 8);
+#endif
+    return a;
+}
+static inline Lanes lanes_suffix(Lanes a) {
+    const Lanes zero = {0};
+    a += LANES_FROM(a, zero, 1);
+    a += LANES_FROM(a, zero, 2);
+    a += LANES_FROM(a, zero, 4);
+#ifndef REAL_DOUBLE
+    a += LANES_FROM(a, zero, 8);
+#endif
+    return a;
+}
 
 #endif

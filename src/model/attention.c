@@ -79,11 +79,12 @@ void attention_pack(const Place *at, int layer, int head, Pack *pack) {
     if (encoding->scan) {
         const size_t heads = (size_t)engine->model->shape.heads;
         const size_t gates = (size_t)encoding->gates, scans = (size_t)encoding->scans;
+        double *scan = at->acts->scan + place_unit(at, layer, head) * padded * scans;
         encoding->scan(&site,
                        at->acts->gate + place_row(at, layer, 0) * heads * gates +
                            (size_t)head * gates,
-                       heads * gates,
-                       at->acts->scan + place_unit(at, layer, head) * padded * scans);
+                       heads * gates, scan);
+        memset(scan + length * scans, 0, (padded - length) * scans * sizeof(double));
     }
 }
 
@@ -157,6 +158,7 @@ static void move_to_tile(Tile *t, size_t index) {
     if (engine->model->shape.causal)
         end = least(end, t->block.first + (size_t)t->block.rows);
     t->keys = end - t->tile.first;
+    t->tile.keys = (int)t->keys;
     t->products = round_up(t->keys, GEMM_ROWS);
     t->tile.columns = (int)t->products;
     t->tile.k = t->pack->k + t->tile.first * w;

@@ -8,10 +8,10 @@
 enum {
     SLOTS = 8,         /* places where weight gradients gather before they are summed in order */
     BLOCK_ROWS = 128,  /* rows of a row block: its activations stay in L2 */
-    QUERY_ROWS = 64,   /* rows of a query block; 32 for short sequences */
+    QUERY_ROWS = TILE_ROWS, /* rows of a query block; 32 for short sequences */
     QUERY_ROWS_SHORT = 32,
-    KEY_COLUMNS = 256, /* columns of a tile of keys. Tiles start at multiples of it whatever the
-                          length, so a row's bits do not depend on what follows it */
+    KEY_COLUMNS = TILE_COLUMNS, /* columns of a tile of keys. Tiles start at multiples of it
+                          whatever the length, so a row's bits do not depend on what follows it */
     SHORT_LENGTH = 128,
     SEQUENCE_LENGTH = 512, /* up to here a large batch runs sequence by sequence */
     ATTENTION_UNITS = 16   /* fewer (item, head) pairs than this are cut into groups */
