@@ -44,6 +44,78 @@ START_TEST(test_json) {
 }
 END_TEST
 
+/* ---- and back again, from a result file ------------------------------------------------------ */
+
+static const char *const whole[] = {
+    small,
+    "return { task = 'copy', model = { positions = { 'randomized', N = 99 }, dropout = 1 / 3 },\n"
+    "  train = { learning_rate = 1e-7, decay = 'linear', stages = {\n"
+    "    { steps = 5, length = { from = 8, to = 16 }, repeats = false },\n"
+    "    { steps = 7, length = { 32, 64 }, batch = 3 } } } }",
+};
+enum { WHOLE = sizeof whole / sizeof *whole };
+
+START_TEST(test_json_read_again) {
+    const Config *c = config_text_load(whole[_i], "seed=5 name=a");
+    Config again;
+    Mistakes mistakes;
+    bool good = config_load_json(c->resolved_json, "run.h5", 0, NULL, &again, &mistakes);
+    ck_assert_msg(good, "%s", mistakes.text);
+    ck_assert_str_eq(again.resolved_json, c->resolved_json);
+    ck_assert_str_eq(again.id, c->id);
+    ck_assert_str_eq(config_text_source(&again, "seed"), "5  run.h5");
+    config_free(&again);
+
+    const char *const overrides[] = {"evaluate.lengths=8,24", "train.stages.1.steps=3"};
+    good = config_load_json(c->resolved_json, "run.h5", 2, overrides, &again, &mistakes);
+    ck_assert_msg(good, "%s", mistakes.text);
+    ck_assert_int_eq(again.evaluate.lengths.values[1], 24);
+    ck_assert_int_eq(again.train.stages[0].steps, 3);
+    config_free(&again);
+}
+END_TEST
+
+static const struct {
+    const char *json, *mistakes;
+} broken[] = {
+    {"", "run.h5: no JSON at byte 0: a value expected\n"},
+    {"{\"seed\":1", "run.h5: no JSON at byte 9: '}' expected\n"},
+    {"{\"seed\" 1}", "run.h5: no JSON at byte 8: ':' expected\n"},
+    {"{\"seed", "run.h5: no JSON at byte 6: the end of a text expected\n"},
+    {"{} {}", "run.h5: no JSON at byte 3: the end expected\n"},
+    {"{seed:1}", "run.h5: no JSON at byte 1: a text expected\n"},
+    {"[1,]", "run.h5: no JSON at byte 3: a value expected\n"},
+    {"\"\\ud800\\u0041\"", "run.h5: no JSON at byte 13: the second half of a character expected\n"},
+    {"\"\\u12g4\"", "run.h5: no JSON at byte 3: four hexadecimal digits expected\n"},
+    {"\"\\x\"", "run.h5: no JSON at byte 2: an escape expected\n"},
+    {"[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]",
+     "run.h5: no JSON at byte 16: fewer brackets expected\n"},
+    {"3", "run.h5: the file returns 3; a config is return { ... }\n"},
+    {"{\"task\":{\"kind\":\"copy\"},\"model\":[1],\"train\":{\"stages\":[{\"steps\":1,"
+     "\"length\":16,\"task\":{\"alphabt\":2}}]}}",
+     "run.h5: model.1: 1 stands there without a name\n"
+     "run.h5: train.stages.1.alphabt: unknown key; did you mean train.stages.1.alphabet?\n"},
+    {"{\"task\":{\"kind\":[]},\"train\":{\"stages\":[{\"task\":3,\"steps\":1,\"length\":16}]}}",
+     "run.h5: task: got a table; expected a name, or { name, option = value }\n"},
+    {"{\"task\":{\"kind\":\"copy\"},\"name\":\"\\u00e9\\ud83d\\ude00\\t\",\"train\":{\"stages\":"
+     "[{\"steps\":1,\"length\":16}]}}",
+     "run.h5: name: got \"\303\251\360\237\230\200?\"; expected 1 to 64 of A-Z a-z 0-9 . _ - "
+     "with no dot first\n"},
+};
+enum { BROKEN = sizeof broken / sizeof *broken };
+
+START_TEST(test_broken_json) {
+    Config config;
+    Mistakes mistakes;
+    ck_assert(!config_load_json(broken[_i].json, "run.h5", 0, NULL, &config, &mistakes));
+    ck_assert_str_eq(mistakes.text, broken[_i].mistakes);
+    free(mistakes.text);
+}
+END_TEST
+
+/* ---- the name of a run ------------------------------------------------------------------------
+ */
+
 static char *without(const char *text, const char *part) {
     const char *at = strstr(text, part);
     ck_assert_ptr_nonnull(at);
@@ -140,6 +212,13 @@ START_TEST(test_tabulated_rate) {
     c = config_text_load(RATE("local half = 0.5; return half * step"), "");
     ck_assert_str_eq(c->sha256, hash);
     ck_assert_ptr_nonnull(strstr(config_text_source(c, "train.learning_rate"), "function  "));
+    /* It cannot be read again: the default stands in. */
+    Config again;
+    Mistakes mistakes;
+    ck_assert(config_load_json(c->resolved_json, "run.h5", 0, NULL, &again, &mistakes));
+    ck_assert_ptr_null(again.train.schedule);
+    ck_assert_double_eq(again.train.learning_rate, 1e-3);
+    config_free(&again);
     c = config_text_load(RATE("return step / 4"), "");
     ck_assert_str_ne(c->sha256, hash);
     free(hash);
@@ -356,6 +435,8 @@ Suite *suite_identity(void) {
     TCase *identity = tcase_create("identity");
     tcase_add_checked_fixture(identity, config_text_open, config_text_close);
     tcase_add_test(identity, test_json);
+    tcase_add_loop_test(identity, test_json_read_again, 0, WHOLE);
+    tcase_add_loop_test(identity, test_broken_json, 0, BROKEN);
     tcase_add_test(identity, test_hash);
     tcase_add_loop_test(identity, test_same_run, 0, SAME);
     tcase_add_loop_test(identity, test_other_run, 0, OTHERS);

@@ -7,10 +7,12 @@
 #include "src/identity.h"
 #include "src/lua/reader.h"
 
-/* Under the sandbox's protection: reading a table may raise a Lua error as well. */
-static void read_all(void *context) {
-    Reader *reader = context;
-    sandbox_run(reader->sandbox, 0);
+const char *config_lua_version(void) {
+    return LUA_RELEASE;
+}
+
+/* The value on top of the stack → config, or mistakes. */
+static void read_table(Reader *reader) {
     if (!lua_istable(reader->L, -1)) {
         char *value = reader_value_text(reader->L);
         reader_mistake(reader, "", "the file returns %s; a config is return { ... }", value);
@@ -22,6 +24,19 @@ static void read_all(void *context) {
     if (reader->mistakes.count >= MISTAKES_KEPT) return; /* from here on not every key is known */
     checks_complete(reader);
     checks_run(reader);
+}
+
+/* The two kinds of work under the sandbox's protection: a Lua text, and JSON. */
+static void read_lua(void *context) {
+    Reader *reader = context;
+    sandbox_run(reader->sandbox, 0);
+    read_table(reader);
+}
+
+static void read_json(void *context) {
+    Reader *reader = context;
+    resolved_push(reader->L, reader->sources->list[0].text);
+    read_table(reader);
 }
 
 static const char *place(void *context, const char *key) {
@@ -39,30 +54,34 @@ static char *override_texts(int count, const char *const *texts) {
     return all;
 }
 
-static void load(Reader *reader, Sources *sources, const char *path) {
-    char reason[SOURCE_REASON];
-    if (!source_open(sources, path, reason)) {
-        mistake_add(&reader->mistakes, 0, 0, format_text("%s: %s", path, reason));
-        return;
-    }
+static void run(Reader *reader, void (*work)(void *context)) {
     Sandbox sandbox;
-    sandbox_open(&sandbox, sources);
-    reader->sources = sources;
+    sandbox_open(&sandbox, reader->sources);
     reader->sandbox = &sandbox;
     reader->L = sandbox.L;
     reader->schedule = LUA_NOREF;
-    sandbox_protect(&sandbox, read_all, reader, &reader->mistakes);
+    sandbox_protect(&sandbox, work, reader, &reader->mistakes);
     sandbox_close(&sandbox);
 }
 
-bool config_load(const char *path, int override_count, const char *const *overrides, Config *config,
-                 Mistakes *mistakes) {
+/* From the file at path, or from json where that is given. */
+static bool load(const char *path, const char *json, int override_count,
+                 const char *const *overrides, Config *config, Mistakes *mistakes) {
     Reader *reader = ALLOCATE(1, Reader);
     Sources *sources = ALLOCATE(1, Sources);
     reader->config = config;
+    reader->sources = sources;
     config_defaults(config);
     override_split(reader, override_count, overrides);
-    load(reader, sources, path);
+    char reason[SOURCE_REASON];
+    if (json) {
+        source_set(sources, path, json);
+        run(reader, read_json);
+    } else if (source_open(sources, path, reason)) {
+        run(reader, read_lua);
+    } else {
+        mistake_add(&reader->mistakes, 0, 0, format_text("%s: %s", path, reason));
+    }
 
     bool good = !reader->mistakes.count;
     if (good) {
@@ -79,4 +98,14 @@ bool config_load(const char *path, int override_count, const char *const *overri
     free(reader);
     free(sources);
     return good;
+}
+
+bool config_load(const char *path, int override_count, const char *const *overrides, Config *config,
+                 Mistakes *mistakes) {
+    return load(path, NULL, override_count, overrides, config, mistakes);
+}
+
+bool config_load_json(const char *json, const char *path, int override_count,
+                      const char *const *overrides, Config *config, Mistakes *mistakes) {
+    return load(path, json, override_count, overrides, config, mistakes);
 }

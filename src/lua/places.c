@@ -322,7 +322,7 @@ static void scan_block(Scanner *scanner, bool in_function) {
 Places places_scan(const char *text) {
     Places places = {0};
     Scanner scanner = {text, 1, &places};
-    add_node(&scanner, (PlaceNode){.parent = PLACES_VARIABLE, .line = 1});
+    add_node(&scanner, (PlaceNode){.parent = PLACES_VARIABLE});
     scan_block(&scanner, false);
     return places;
 }

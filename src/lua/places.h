@@ -31,8 +31,8 @@ void places_free(Places *places);
 /* Where the key ("train.stages.2.length") stands, or the nearest key around it that was found. */
 typedef struct {
     int source; /* index of the file */
-    int line;
-    int depth; /* components of the key that were found */
+    int line;   /* 0: not known */
+    int depth;  /* components of the key that were found */
 } Place;
 
 struct Sources;

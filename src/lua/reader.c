@@ -44,6 +44,13 @@ const Override *reader_override(const Reader *reader, const char *key) {
     return found;
 }
 
+/* "configs/x.lua:12" */
+static const char *place_text(const Reader *reader, Place place, char text[KEY_SIZE]) {
+    const char *path = reader->sources->list[place.source].path;
+    snprintf(text, KEY_SIZE, place.line ? "%s:%d" : "%s", path, place.line);
+    return text;
+}
+
 void reader_mistake(Reader *reader, const char *key, const char *format, ...) {
     if (reader->mistakes.count >= MISTAKES_KEPT) {
         reader->mistakes.count++;
@@ -66,9 +73,10 @@ void reader_mistake(Reader *reader, const char *key, const char *format, ...) {
                                 same ? "" : ": ", sentence));
     } else {
         Place place = places_find(reader->sources, key);
+        char where[KEY_SIZE];
         mistake_add(&reader->mistakes, place.source, place.line,
-                    format_text("%s:%d: %s%s%s", reader->sources->list[place.source].path,
-                                place.line, key, *key ? ": " : "", sentence));
+                    format_text("%s: %s%s%s", place_text(reader, place, where), key,
+                                *key ? ": " : "", sentence));
     }
     free(sentence);
 }
@@ -83,9 +91,7 @@ const char *reader_given(Reader *reader, const char *key, char text[KEY_SIZE]) {
     for (int i = 0; i < reader->given.count; i++) {
         if (strcmp(reader->given.list[i], key)) continue;
         if (reader_override(reader, key)) return strcpy(text, "command line");
-        Place place = places_find(reader->sources, key);
-        snprintf(text, KEY_SIZE, "%s:%d", reader->sources->list[place.source].path, place.line);
-        return text;
+        return place_text(reader, places_find(reader->sources, key), text);
     }
     return NULL;
 }

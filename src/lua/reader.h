@@ -21,7 +21,7 @@ typedef struct {
 } KeyList;
 
 typedef struct {
-    const Sources *sources;
+    Sources *sources;
     Sandbox *sandbox;
     lua_State *L; /* of the sandbox */
     Config *config;
@@ -67,6 +67,9 @@ void reader_got(Reader *reader, const char *key, const char *expected);
 /* The number of values of the table on top of the stack when it is a list without holes or names,
    and at most as long as said; -1 otherwise. */
 int reader_sequence(lua_State *L, int most_values);
+
+/* resolved.c: pushes the table that a config file would return from config->resolved_json. */
+void resolved_push(lua_State *L, const char *json);
 
 /* override.c: splits "KEY=VALUE" texts into reader->overrides, and sets them in the table on top
    of the stack. */

@@ -143,6 +143,14 @@ bool source_open(Sources *sources, const char *path, char reason[SOURCE_REASON])
     return add(sources, copy_text(path), resolved, reason) >= 0;
 }
 
+void source_set(Sources *sources, const char *path, const char *text) {
+    sources->project = copy_text("/");
+    sources->list[sources->count++] = (Source){.path = copy_text(path),
+                                               .real = copy_text(path),
+                                               .text = copy_text(text),
+                                               .places = places_scan("")};
+}
+
 /* The included file with links resolved, or NULL with the reason. */
 static char *resolve(const Sources *sources, int from, const char *name,
                      char reason[SOURCE_REASON]) {

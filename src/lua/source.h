@@ -38,6 +38,9 @@ typedef struct Sources {
    named `harness`, or else the file's own folder. False with the reason why it cannot be read. */
 bool source_open(Sources *sources, const char *path, char reason[SOURCE_REASON]);
 
+/* A text that lies in no file of its own (inside a result file): its keys have no lines. */
+void source_set(Sources *sources, const char *path, const char *text);
+
 /* Reads the file that file `from` includes under that name, unless it was read before. Its index,
    or -1 with the reason. */
 int source_include(Sources *sources, int from, const char *name, char reason[SOURCE_REASON]);

@@ -1,2 +1,2 @@
--- expect: tests/bad_configs/returns_nothing.lua:1: the file returns nothing; a config is return { ... }
+-- expect: tests/bad_configs/returns_nothing.lua: the file returns nothing; a config is return { ... }
 local config = { task = "copy" }

@@ -1,7 +1,0 @@
-#include "src/lua/config.h"
-
-#include <lua.h>
-
-const char *config_lua_version(void) {
-    return LUA_RELEASE;
-}
