@@ -485,9 +485,11 @@ START_TEST(test_bad_config) {
     char path[512];
     snprintf(path, sizeof path, BAD_CONFIGS "/%s", bad_configs[_i]->d_name);
     char *expected = lines_of(path, "-- expect: ", '\n');
+    char *slow = lines_of(path, "-- on a slow machine: ", '\n');
     char *overrides = lines_of(path, "-- override: ", ' ');
     double start = seconds_now();
-    ck_assert_str_eq(config_text_refusal_of_file(path, overrides), expected);
+    const char *found = config_text_refusal_of_file(path, overrides);
+    if (!*slow || strcmp(found, slow)) ck_assert_str_eq(found, expected);
     ck_assert_double_lt(seconds_now() - start, 2);
     ck_assert_int_ne(access("/tmp/written_by_a_config", F_OK), 0);
 #ifndef SANITIZED
@@ -496,6 +498,7 @@ START_TEST(test_bad_config) {
     ck_assert_int_lt(used.ru_maxrss, 256 * 1024);
 #endif
     free(expected);
+    free(slow);
     free(overrides);
 }
 END_TEST
