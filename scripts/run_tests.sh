@@ -4,6 +4,8 @@
 # N failed" or Check's "Checks: N, Failures: N, Errors: N"; one that ends badly without counting a
 # failure counts as one.
 set -u
+# Threads that wait sleep: on a busy machine, threads that spin starve each other.
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 log=$(mktemp)
 trap 'rm -f "$log" "$log.status"' EXIT
 passed=0 failed=0
