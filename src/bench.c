@@ -1,6 +1,14 @@
 #include "src/bench.h"
 
+#include "src/gemm.h"
 #include "src/simd.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 
 enum { CHAINS = 12, ROUNDS = 100000 }; /* independent sums: enough to hide the latency */
 
@@ -33,4 +41,35 @@ double bench_peak(double seconds) {
         best = fmax(best, flops / (seconds_now() - before));
     }
     return best / 1e9;
+}
+
+double bench_product_peak(double seconds) {
+    enum { SIZE = 2048, ROWS = 128 };
+    real *a = ALLOCATE((size_t)SIZE * SIZE, real), *b = ALLOCATE((size_t)SIZE * SIZE, real);
+    real *c = ALLOCATE((size_t)SIZE * SIZE, real);
+    for (size_t i = 0; i < (size_t)SIZE * SIZE; i++) a[i] = b[i] = (real)(i % 7) - 3;
+    const double start = seconds_now();
+    double best = 0;
+    do {
+        const double before = seconds_now();
+#pragma omp parallel for schedule(dynamic, 1)
+        for (size_t row = 0; row < SIZE; row += ROWS)
+            gemm(ROWS, SIZE, SIZE, a + row * SIZE, SIZE, b, SIZE, 0, c + row * SIZE, SIZE);
+        best = fmax(best, 2.0 * SIZE * SIZE * SIZE / (seconds_now() - before));
+    } while (seconds_now() - start < seconds);
+    free(a);
+    free(b);
+    free(c);
+    return best / 1e9;
+}
+
+double bench_counter_ghz(void) {
+#if defined(__x86_64__)
+    const double start = seconds_now();
+    const unsigned long long ticks = __rdtsc();
+    while (seconds_now() - start < 0.01) {}
+    return (double)(__rdtsc() - ticks) / (seconds_now() - start) / 1e9;
+#else
+    return (double)NAN;
+#endif
 }

@@ -31,6 +31,8 @@ static const struct {
      "run the weights; write logits, q, k, v, scores, probabilities", command_forward},
     {"show", "RESULT.h5 ...", "what a result file holds, as text", command_show},
     {"verify", "FILE.h5 ...", "is it a whole, well-formed file of this format", command_verify},
+    {"bench", "[CONFIG.lua ...]", "speed of training against the peak of this machine",
+     command_bench},
     {"docs", "config|annotations", "print docs/CONFIG.md, or annotations for Lua editors",
      command_docs},
     {"help", "", "this page", command_help},

@@ -191,6 +191,7 @@ const char *train_step(Trainer *t) {
     config_batch(config, step, &length, &items);
     examples_fill(config->task, &stage->task_options, config->data_seed, RNG_TRAIN, (uint64_t)step,
                   0, items, length, &t->examples);
+    t->times.data += seconds_now() - start;
     size_t scored = 0;
     for (size_t i = 0; i < items * length; i++) scored += t->examples.scored[i];
 
@@ -221,6 +222,7 @@ const char *train_step(Trainer *t) {
     t->loss = scored ? loss / (double)scored : (double)NAN;
     t->accuracy = scored ? (double)right / (double)scored : (double)NAN;
     t->learning_rate = config_learning_rate(config, step);
+    const double optimizer = seconds_now();
     t->gradient_norm = optim_norm(t->model->count, t->gradients);
     if (!isfinite(t->gradient_norm) || (scored && !isfinite(t->loss))) return not_finite(t);
 
@@ -231,6 +233,7 @@ const char *train_step(Trainer *t) {
                optim_clip_scale(t->gradient_norm, config->train.clip), t->model->values,
                t->gradients, t->moment1, t->moment2);
     project(t);
+    t->times.optimizer += seconds_now() - optimizer;
 
     const double seconds = seconds_now() - start;
     t->tokens += (int64_t)(items * length);

@@ -14,6 +14,11 @@ typedef struct {
     double scored, right, tokens, seconds;
 } TrainWindow;
 
+/* Seconds of all steps of this process, beside the engine's own phases. */
+typedef struct {
+    double data, optimizer;
+} TrainTimes;
+
 typedef struct {
     const Config *config;
     Model *model;
@@ -31,6 +36,7 @@ typedef struct {
     double seconds; /* of training */
     double flops;   /* useful ones */
     TrainWindow window;
+    TrainTimes times;
 
     /* of the last step */
     double loss, accuracy, gradient_norm, learning_rate;

@@ -28,6 +28,7 @@ int command_data(const Command *command);
 int command_forward(const Command *command);
 int command_show(const Command *command);
 int command_verify(const Command *command);
+int command_bench(const Command *command);
 int command_docs(const Command *command);
 
 /* The config of words[0] with the overrides; prints every mistake and ends with EXIT_USAGE when it

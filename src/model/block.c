@@ -29,6 +29,24 @@ static void drop(const Place *at, real *x, uint64_t place, size_t first, size_t 
             (size_t)at->engine->model->shape.width);
 }
 
+/* Norms have a phase of their own inside the blocks'. */
+static void norm(const Place *at, Phase around, real *y, real *xhat, real *inverse, const real *x,
+                 size_t gain, size_t bias, size_t rows) {
+    const double start = seconds_now();
+    norm_forward(y, xhat, inverse, x, weight(at, gain), weight(at, bias), rows,
+                 (size_t)at->engine->model->shape.width);
+    place_spent(at, PHASE_NORM, around, start);
+}
+
+static void norm_gradient(const Place *at, Phase around, real *dx, real *slot, const real *dy,
+                          const real *xhat, const real *inverse, size_t gain, size_t bias,
+                          size_t rows) {
+    const double start = seconds_now();
+    norm_backward(dx, gradient(slot, gain), gradient(slot, bias), dy, xhat, inverse,
+                  weight(at, gain), rows, (size_t)at->engine->model->shape.width);
+    place_spent(at, PHASE_NORM, around, start);
+}
+
 /* ---- embedding ---------------------------------------------------------------------------- */
 
 void block_embed(const Place *at) {
@@ -64,9 +82,9 @@ void block_qkv_forward(const Place *at, int layer, size_t first, size_t rows) {
     const size_t width = (size_t)model->shape.width, row = place_row(at, layer, first);
     const Activations *acts = at->acts;
     real *y = at->scratch->y, *qkv = acts->qkv + row * 3 * width;
-    norm_forward(y, acts->xhat1 + row * width, acts->inverse1 + row,
-                 acts->x + (at->local * engine->length_padded + first) * width,
-                 weight(at, o->norm1_gain), weight(at, o->norm1_bias), rows, width);
+    norm(at, PHASE_LINEAR, y, acts->xhat1 + row * width, acts->inverse1 + row,
+         acts->x + (at->local * engine->length_padded + first) * width, o->norm1_gain,
+         o->norm1_bias, rows);
     gemm(rows, 3 * width, width, y, width, weight(at, o->qkv), 3 * width, 0, qkv, 3 * width);
     if (o->qkv_bias != NONE)
         bias_forward(qkv, weight(at, o->qkv_bias), rows, 3 * width, 3 * width);
@@ -100,10 +118,10 @@ void block_qkv_backward(const Place *at, int layer, size_t first, size_t rows, r
         for (int k = 0; k < ENCODING_PARAMETERS; k++) gradients[k] = slot + o->encoding[k];
         encoding->gate_backward(&site, rows, y, acts->dgate + here * gates, dy, gradients);
     }
-    norm_backward(engine->dx + (at->item * engine->length_padded + first) * width,
-                  gradient(slot, o->norm1_gain), gradient(slot, o->norm1_bias), dy,
-                  acts->xhat1 + row * width, acts->inverse1 + row, weight(at, o->norm1_gain), rows,
-                  width);
+    norm_gradient(at, PHASE_LINEAR_BACKWARD,
+                  engine->dx + (at->item * engine->length_padded + first) * width, slot, dy,
+                  acts->xhat1 + row * width, acts->inverse1 + row, o->norm1_gain, o->norm1_bias,
+                  rows);
 }
 
 /* ---- output of attention, norm, MLP ------------------------------------------------------- */
@@ -153,8 +171,8 @@ void block_mlp_forward(const Place *at, int layer, size_t first, size_t rows) {
                      dropout_place(layer, DROP_ATTENTION), first, rows);
     if (!mlp) return;
     real *y = at->scratch->y, *h = at->scratch->wide, *u = acts->u + row * mlp;
-    norm_forward(y, acts->xhat2 + row * width, acts->inverse2 + row, x, weight(at, o->norm2_gain),
-                 weight(at, o->norm2_bias), rows, width);
+    norm(at, PHASE_LINEAR, y, acts->xhat2 + row * width, acts->inverse2 + row, x, o->norm2_gain,
+         o->norm2_bias, rows);
     gemm(rows, mlp, width, y, width, weight(at, o->up), mlp, 0, u, mlp);
     if (o->up_bias != NONE) bias_forward(u, weight(at, o->up_bias), rows, mlp, mlp);
     gelu_forward(h, u, rows * mlp);
@@ -184,9 +202,8 @@ void block_mlp_backward(const Place *at, int layer, size_t first, size_t rows, r
         gemm_transposed(width, mlp, rows, y, width, du, mlp, 1, slot + o->up, mlp);
         if (o->up_bias != NONE) bias_backward(slot + o->up_bias, du, rows, mlp, mlp);
         gemm(rows, width, mlp, du, mlp, transposed(at, o->up), width, 0, dy, width);
-        norm_backward(dx, gradient(slot, o->norm2_gain), gradient(slot, o->norm2_bias), dy,
-                      acts->xhat2 + row * width, acts->inverse2 + row, weight(at, o->norm2_gain),
-                      rows, width);
+        norm_gradient(at, PHASE_LINEAR_BACKWARD, dx, slot, dy, acts->xhat2 + row * width,
+                      acts->inverse2 + row, o->norm2_gain, o->norm2_bias, rows);
     }
     const real *dout = branch_gradient(at, dx, dropout_place(layer, DROP_ATTENTION), first, rows);
     real *d_o = acts->d_o + (at->local * engine->length_padded + first) * width;
@@ -210,8 +227,9 @@ void block_head(const Place *at, size_t first, size_t rows, real *slot) {
     const bool tied = model->output == NONE;
     const size_t w = tied ? model->embedding : model->output;
 
-    norm_forward(y, xhat, inverse, at->acts->x + (at->local * engine->length_padded + first) * width,
-                 weight(at, model->final_gain), weight(at, model->final_bias), rows, width);
+    norm(at, PHASE_LOSS, y, xhat, inverse,
+         at->acts->x + (at->local * engine->length_padded + first) * width, model->final_gain,
+         model->final_bias, rows);
     gemm(rows, vocabulary, width, y, width, tied ? transposed(at, w) : weight(at, w), vocabulary, 0,
          logits, stride);
     for (size_t row = 0; out->logits && row < rows; row++)
@@ -234,6 +252,6 @@ void block_head(const Place *at, size_t first, size_t rows, real *slot) {
          dy, width);
     real *dx = engine->dx + (at->item * engine->length_padded + first) * width;
     memset(dx, 0, rows * width * sizeof(real));
-    norm_backward(dx, gradient(slot, model->final_gain), gradient(slot, model->final_bias), dy, xhat,
-                  inverse, weight(at, model->final_gain), rows, width);
+    norm_gradient(at, PHASE_LOSS, dx, slot, dy, xhat, inverse, model->final_gain, model->final_bias,
+                  rows);
 }

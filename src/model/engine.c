@@ -415,6 +415,31 @@ static void transpose_weights(Engine *engine) {
     }
 }
 
+/* ---- phases -------------------------------------------------------------------------------- */
+
+const char *const phase_names[PHASES] = {
+    "embedding",         "linear forward",     "linear backward",
+    "norms",             "attention forward",  "attention backward",
+    "output and loss",   "gradient sums"};
+
+void engine_phases(Engine *engine, double seconds[PHASES], bool reset) {
+    for (int phase = 0; phase < PHASES; phase++) {
+        seconds[phase] = 0;
+        for (int thread = 0; thread < engine->threads; thread++) {
+            seconds[phase] += engine->scratch[thread].seconds[phase];
+            if (reset) engine->scratch[thread].seconds[phase] = 0;
+        }
+    }
+}
+
+/* A call, whose time goes to a phase. */
+#define TIMED(at, phase, ...)                                                                      \
+    do {                                                                                           \
+        const double start_ = seconds_now();                                                       \
+        __VA_ARGS__;                                                                               \
+        place_spent((at), (phase), (phase), start_);                                               \
+    } while (0)
+
 /* ---- one sequence through all layers, by one thread ----------------------------------------- */
 
 #define FOR_BLOCKS(first, rows, length)                                                            \
@@ -422,32 +447,39 @@ static void transpose_weights(Engine *engine) {
          first += BLOCK_ROWS)
 
 static void unit_forward(const Place *at, int layer, int head) {
+    const double start = seconds_now();
     Pack *pack = &at->scratch->pack;
     attention_pack(at, layer, head, pack);
     for (size_t block = 0; block < at->engine->query_blocks; block++)
         attention_forward(at, layer, head, pack, block);
+    place_spent(at, PHASE_ATTENTION, PHASE_ATTENTION, start);
 }
 
 static void unit_backward(const Place *at, int layer, int head) {
+    const double start = seconds_now();
     Pack *pack = &at->scratch->pack;
     attention_pack(at, layer, head, pack);
     for (size_t group = 0; group < at->engine->groups; group++)
         attention_backward(at, layer, head, pack, group);
     attention_finish(at, layer, head);
+    place_spent(at, PHASE_ATTENTION_BACKWARD, PHASE_ATTENTION_BACKWARD, start);
 }
 
 static void sequence_forward(const Place *at) {
     const ModelShape *shape = &at->engine->model->shape;
     const size_t length = at->engine->batch.length;
-    block_embed(at);
+    TIMED(at, PHASE_EMBEDDING, block_embed(at));
     for (int layer = 0; layer < shape->layers; layer++) {
-        FOR_BLOCKS(first, rows, length) block_qkv_forward(at, layer, first, rows);
+        FOR_BLOCKS(first, rows, length)
+        TIMED(at, PHASE_LINEAR, block_qkv_forward(at, layer, first, rows));
         for (int head = 0; head < shape->heads; head++) unit_forward(at, layer, head);
-        FOR_BLOCKS(first, rows, length) block_mlp_forward(at, layer, first, rows);
+        FOR_BLOCKS(first, rows, length)
+        TIMED(at, PHASE_LINEAR, block_mlp_forward(at, layer, first, rows));
     }
     FOR_BLOCKS(first, rows, length)
-    block_head(at, first, rows,
-               at->engine->training ? engine_slot(at->engine, at->item, first) : NULL);
+    TIMED(at, PHASE_LOSS,
+          block_head(at, first, rows,
+                     at->engine->training ? engine_slot(at->engine, at->item, first) : NULL));
 }
 
 static void sequence_backward(const Place *at) {
@@ -456,12 +488,14 @@ static void sequence_backward(const Place *at) {
     const size_t length = engine->batch.length;
     for (int layer = shape->layers; layer-- > 0;) {
         FOR_BLOCKS(first, rows, length)
-        block_mlp_backward(at, layer, first, rows, engine_slot(engine, at->item, first));
+        TIMED(at, PHASE_LINEAR_BACKWARD,
+              block_mlp_backward(at, layer, first, rows, engine_slot(engine, at->item, first)));
         for (int head = 0; head < shape->heads; head++) unit_backward(at, layer, head);
         FOR_BLOCKS(first, rows, length)
-        block_qkv_backward(at, layer, first, rows, engine_slot(engine, at->item, first));
+        TIMED(at, PHASE_LINEAR_BACKWARD,
+              block_qkv_backward(at, layer, first, rows, engine_slot(engine, at->item, first)));
     }
-    block_embed_backward(at);
+    TIMED(at, PHASE_EMBEDDING, block_embed_backward(at));
 }
 
 static Place sequence_place(Engine *engine, size_t item) {
@@ -497,18 +531,18 @@ static Place batch_place(Engine *engine, size_t item) {
 typedef void BlockForward(const Place *at, int layer, size_t first, size_t rows);
 typedef void BlockBackward(const Place *at, int layer, size_t first, size_t rows, real *slot);
 
-static void blocks_forward(Engine *engine, BlockForward *block, int layer) {
+static void blocks_forward(Engine *engine, Phase phase, BlockForward *block, int layer) {
     const size_t length = engine->batch.length, blocks = (length + BLOCK_ROWS - 1) / BLOCK_ROWS;
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t index = 0; index < engine->batch.items * blocks; index++) {
         const Place at = batch_place(engine, index / blocks);
         const size_t first = index % blocks * BLOCK_ROWS;
-        block(&at, layer, first, least(length - first, BLOCK_ROWS));
+        TIMED(&at, phase, block(&at, layer, first, least(length - first, BLOCK_ROWS)));
     }
 }
 
 /* A thread takes a whole slot: its items and ranges of rows in order. */
-static void blocks_backward(Engine *engine, BlockBackward *block, int layer) {
+static void blocks_backward(Engine *engine, Phase phase, BlockBackward *block, int layer) {
     const size_t length = engine->batch.length, blocks = (length + BLOCK_ROWS - 1) / BLOCK_ROWS;
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t slot = 0; slot < SLOTS; slot++) {
@@ -517,7 +551,8 @@ static void blocks_backward(Engine *engine, BlockBackward *block, int layer) {
             const Place at = batch_place(engine, index / blocks);
             const size_t first = index % blocks * BLOCK_ROWS;
             if (engine_slot(engine, at.item, first) == gradients)
-                block(&at, layer, first, least(length - first, BLOCK_ROWS), gradients);
+                TIMED(&at, phase,
+                      block(&at, layer, first, least(length - first, BLOCK_ROWS), gradients));
         }
     }
 }
@@ -544,7 +579,8 @@ static void pack_units(Engine *engine, int layer) {
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t pair = 0; pair < engine->batch.items * heads; pair++) {
         const Place at = batch_place(engine, pair / heads);
-        attention_pack(&at, layer, (int)(pair % heads), &engine->packs[pair]);
+        TIMED(&at, PHASE_ATTENTION,
+              attention_pack(&at, layer, (int)(pair % heads), &engine->packs[pair]));
     }
 }
 
@@ -564,7 +600,8 @@ static void units_forward(Engine *engine, int layer) {
     for (size_t index = 0; index < pairs * engine->query_blocks; index++) {
         const size_t pair = index % pairs, block = engine->query_blocks - 1 - index / pairs;
         const Place at = batch_place(engine, pair / heads);
-        attention_forward(&at, layer, (int)(pair % heads), &engine->packs[pair], block);
+        TIMED(&at, PHASE_ATTENTION,
+              attention_forward(&at, layer, (int)(pair % heads), &engine->packs[pair], block));
     }
 }
 
@@ -583,35 +620,36 @@ static void units_backward(Engine *engine, int layer) {
     for (size_t index = 0; index < pairs * engine->groups; index++) {
         const size_t pair = index / engine->groups;
         const Place at = batch_place(engine, pair / heads);
-        attention_backward(&at, layer, (int)(pair % heads), &engine->packs[pair],
-                           index % engine->groups);
+        TIMED(&at, PHASE_ATTENTION_BACKWARD,
+              attention_backward(&at, layer, (int)(pair % heads), &engine->packs[pair],
+                                 index % engine->groups));
     }
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t pair = 0; pair < pairs; pair++) {
         const Place at = batch_place(engine, pair / heads);
-        attention_finish(&at, layer, (int)(pair % heads));
+        TIMED(&at, PHASE_ATTENTION_BACKWARD, attention_finish(&at, layer, (int)(pair % heads)));
     }
 }
 
 static void run_by_layer(Engine *engine) {
     const ModelShape *shape = &engine->model->shape;
-    blocks_forward(engine, embed_block, 0);
+    blocks_forward(engine, PHASE_EMBEDDING, embed_block, 0);
     for (int layer = 0; layer < shape->layers; layer++) {
-        blocks_forward(engine, block_qkv_forward, layer);
+        blocks_forward(engine, PHASE_LINEAR, block_qkv_forward, layer);
         units_forward(engine, layer);
-        blocks_forward(engine, block_mlp_forward, layer);
+        blocks_forward(engine, PHASE_LINEAR, block_mlp_forward, layer);
     }
     if (!engine->training) {
-        blocks_forward(engine, head_block, 0);
+        blocks_forward(engine, PHASE_LOSS, head_block, 0);
         return;
     }
-    blocks_backward(engine, head_block_backward, 0);
+    blocks_backward(engine, PHASE_LOSS, head_block_backward, 0);
     for (int layer = shape->layers; layer-- > 0;) {
-        blocks_backward(engine, block_mlp_backward, layer);
+        blocks_backward(engine, PHASE_LINEAR_BACKWARD, block_mlp_backward, layer);
         units_backward(engine, layer);
-        blocks_backward(engine, block_qkv_backward, layer);
+        blocks_backward(engine, PHASE_LINEAR_BACKWARD, block_qkv_backward, layer);
     }
-    if (shape->dropout > 0) blocks_forward(engine, embed_block_backward, 0);
+    if (shape->dropout > 0) blocks_forward(engine, PHASE_EMBEDDING, embed_block_backward, 0);
 }
 
 /* ---- after the layers: gradients in a fixed order -------------------------------------------- */
@@ -620,12 +658,14 @@ static void sum_slots(Engine *engine, bool add, real *gradients) {
     const size_t count = engine->model->count;
 #pragma omp parallel for schedule(static)
     for (size_t from = 0; from < count; from += REDUCE_BLOCK) {
+        const double start = seconds_now();
         const size_t to = least(from + REDUCE_BLOCK, count);
         for (size_t i = from; i < to; i++) {
             real sum = add ? gradients[i] : 0;
             for (size_t slot = 0; slot < SLOTS; slot++) sum += engine->slots[slot * count + i];
             gradients[i] = sum;
         }
+        engine->scratch[omp_get_thread_num()].seconds[PHASE_SUM] += seconds_now() - start;
     }
 }
 
@@ -683,7 +723,11 @@ static void encoding_gradients(Engine *engine, real *gradients) {
     const size_t from = engine->encoding_from, count = engine->model->count - from;
     if (!encoding->bias_backward && !engine->slot_size) return;
 #pragma omp parallel for schedule(dynamic, 1)
-    for (int head = 0; head < heads; head++) head_gradients(engine, head);
+    for (int head = 0; head < heads; head++) {
+        const double start = seconds_now();
+        head_gradients(engine, head);
+        engine->scratch[omp_get_thread_num()].seconds[PHASE_SUM] += seconds_now() - start;
+    }
     for (size_t head = 0; head < (size_t)heads; head++)
         for (size_t i = 0; i < count; i++)
             gradients[from + i] += engine->head_parameters[head * count + i];
@@ -696,6 +740,7 @@ static void embedding_gradients(Engine *engine, real *gradients) {
     const size_t width = (size_t)model->shape.width, length = engine->batch.length;
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t from = 0; from < width; from += CHANNELS) {
+        const double start = seconds_now();
         const size_t to = least(from + CHANNELS, width);
         real *of_encoding[ENCODING_PARAMETERS];
         for (int k = 0; k < ENCODING_PARAMETERS; k++)
@@ -709,6 +754,7 @@ static void embedding_gradients(Engine *engine, real *gradients) {
                 encoding->embed_backward(&site, dx, from, to, of_encoding);
             }
         }
+        engine->scratch[omp_get_thread_num()].seconds[PHASE_EMBEDDING] += seconds_now() - start;
     }
 }
 

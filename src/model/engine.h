@@ -64,6 +64,7 @@ typedef struct {
     double *distance;      /* [KEY_COLUMNS] */
     double *ddistance;     /* [KEY_COLUMNS] */
     Pack pack;             /* when a unit is done from packing to end by one thread */
+    double seconds[PHASES];
 } Scratch;
 
 /* How bias by distance is found for a tile. */
@@ -142,6 +143,13 @@ typedef struct {
     size_t item;  /* in the batch */
     size_t local; /* in acts */
 } Place;
+
+/* Adds the time since `start` to a phase of this thread, and takes it from the phase around it. */
+static inline void place_spent(const Place *at, Phase phase, Phase around, double start) {
+    const double seconds = seconds_now() - start;
+    at->scratch->seconds[phase] += seconds;
+    if (around != phase) at->scratch->seconds[around] -= seconds;
+}
 
 static inline size_t engine_layer(const Engine *engine, int layer) {
     return engine->training ? (size_t)layer : 0;

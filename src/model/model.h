@@ -125,6 +125,19 @@ void engine_reserve(Engine *engine, size_t items, size_t length, bool training);
 void engine_free(Engine *engine);
 size_t engine_bytes(const Engine *engine);
 
+/* Where the time of the threads went since the last reset, in seconds summed over threads. */
+typedef enum {
+    PHASE_EMBEDDING, /* and its gradient */
+    PHASE_LINEAR, PHASE_LINEAR_BACKWARD,
+    PHASE_NORM, /* both directions */
+    PHASE_ATTENTION, PHASE_ATTENTION_BACKWARD,
+    PHASE_LOSS, /* output product, loss and their backward */
+    PHASE_SUM,  /* gradients of slots and of the encoding */
+    PHASES
+} Phase;
+extern const char *const phase_names[PHASES];
+void engine_phases(Engine *engine, double seconds[PHASES], bool reset);
+
 /* Bytes that a pass of this shape needs beside the parameters; allocates none of them. */
 double engine_bytes_needed(Model *described, size_t items, size_t length, bool training,
                            int threads);

@@ -1,0 +1,178 @@
+/* ./harness bench: training steps of a config against the peak of this machine, measured in the same
+   run. The step is the one that training does: data, forward, backward, clipping, AdamW. */
+#include "src/command/command.h"
+
+#include "src/bench.h"
+#include "src/environment.h"
+#include "src/json.h"
+#include "src/lua/config.h"
+#include "src/report/table.h"
+#include "src/train.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WARM_STEPS = 2, TIMED_STEPS = 5 };
+static const double LEAST_SECONDS = 1.5; /* of timed steps */
+enum { MOST_STEPS = 400 };
+
+static const char *const usual[] = {"bench/rope_2k.lua", "bench/d256_t512.lua",
+                                    "bench/d128_t256.lua", "bench/d64_t128.lua"};
+
+typedef struct {
+    double tokens_per_second, gflops, share; /* medians; share of the peak */
+    double phases[PHASES], other;            /* shares of the threads' time */
+    double optimizer, data;
+    double resident; /* bytes */
+} Measure;
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double resident_bytes(void) {
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%*s %ld", &pages) != 1) pages = 0;
+    if (file) fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static Measure measure(const Config *config, int threads, double peak) {
+    Measure m = {0};
+    Trainer *t = train_create(config);
+    double seconds[MOST_STEPS], total = 0, flops = 0, tokens = 0;
+    int count = 0;
+    for (int step = 0; step < WARM_STEPS; step++) train_step(t);
+    engine_phases(t->engine, m.phases, true);
+    const TrainTimes before = t->times;
+    while (count < MOST_STEPS && (count < TIMED_STEPS || total < LEAST_SECONDS)) {
+        const double flops_before = t->flops, start = seconds_now();
+        const int64_t tokens_before = t->tokens;
+        const char *broken = train_step(t);
+        if (broken) die(EXIT_FAILED, "%s", broken);
+        seconds[count] = seconds_now() - start;
+        total += seconds[count++];
+        flops = t->flops - flops_before;
+        tokens = (double)(t->tokens - tokens_before);
+    }
+    engine_phases(t->engine, m.phases, false);
+    qsort(seconds, (size_t)count, sizeof *seconds, by_value);
+    const double median = seconds[count / 2];
+    m.tokens_per_second = tokens / median;
+    m.gflops = flops / median / 1e9;
+    m.share = m.gflops / peak;
+    m.optimizer = (t->times.optimizer - before.optimizer) / total;
+    m.data = (t->times.data - before.data) / total;
+    m.other = 1 - m.optimizer - m.data;
+    for (int phase = 0; phase < PHASES; phase++) {
+        m.phases[phase] /= total * threads;
+        m.other -= m.phases[phase];
+    }
+    m.resident = resident_bytes();
+    train_free(t);
+    return m;
+}
+
+static void print_json(const char *path, const Measure *m, double peak) {
+    Json json = {0};
+    json_open(&json, '{');
+    json_key(&json, "config"), json_text(&json, path);
+    json_key(&json, "tokens_per_second"), json_number(&json, m->tokens_per_second);
+    json_key(&json, "gflops"), json_number(&json, m->gflops);
+    json_key(&json, "peak_gflops"), json_number(&json, peak);
+    json_key(&json, "peak_fraction"), json_number(&json, m->share);
+    json_key(&json, "phases"), json_open(&json, '{');
+    for (int phase = 0; phase < PHASES; phase++)
+        json_key(&json, phase_names[phase]), json_number(&json, m->phases[phase]);
+    json_key(&json, "optimizer"), json_number(&json, m->optimizer);
+    json_key(&json, "data"), json_number(&json, m->data);
+    json_key(&json, "waiting and other"), json_number(&json, m->other);
+    json_close(&json, '}');
+    json_key(&json, "resident_bytes"), json_number(&json, m->resident);
+    json_close(&json, '}');
+    printf("%s\n", json.text);
+    json_free(&json);
+}
+
+/* The share of one phase for every config: a row. */
+static void phase_row(Table *table, const char *name, size_t count, const double *shares) {
+    table_cell(table, "%s", name);
+    for (size_t i = 0; i < count; i++) table_cell(table, "%.1f", 100 * shares[i]);
+}
+
+static void print_tables(size_t count, const char *const *paths, const Measure *measures,
+                         const Terminal *terminal) {
+    Table *table = table_create();
+    table_column(table, "config", TABLE_LEFT);
+    static const char *const titles[] = {"tokens/s", "GFLOP/s", "% of peak", "memory"};
+    for (int i = 0; i < 4; i++) table_column(table, titles[i], TABLE_RIGHT);
+    for (size_t i = 0; i < count; i++) {
+        char text[32];
+        table_cell(table, "%s", paths[i]);
+        table_cell(table, "%.0f", measures[i].tokens_per_second);
+        table_cell(table, "%.1f", measures[i].gflops);
+        table_cell(table, "%.1f", 100 * measures[i].share);
+        table_cell(table, "%s", bytes_text(measures[i].resident, text));
+    }
+    table_print(table, stdout, terminal);
+    table_free(table);
+
+    printf("\nshare of the threads' time, %%\n");
+    table = table_create();
+    table_column(table, "phase", TABLE_LEFT);
+    for (size_t i = 0; i < count; i++) {
+        const char *slash = strrchr(paths[i], '/');
+        table_column(table, slash ? slash + 1 : paths[i], TABLE_RIGHT);
+    }
+    double shares[TABLE_COLUMNS];
+    for (int phase = 0; phase < PHASES; phase++) {
+        for (size_t i = 0; i < count; i++) shares[i] = measures[i].phases[phase];
+        phase_row(table, phase_names[phase], count, shares);
+    }
+    for (size_t i = 0; i < count; i++) shares[i] = measures[i].optimizer;
+    phase_row(table, "optimizer", count, shares);
+    for (size_t i = 0; i < count; i++) shares[i] = measures[i].data;
+    phase_row(table, "data", count, shares);
+    for (size_t i = 0; i < count; i++) shares[i] = measures[i].other;
+    phase_row(table, "waiting and other", count, shares);
+    table_print(table, stdout, terminal);
+    table_free(table);
+}
+
+int command_bench(const Command *command) {
+    const char *const *paths = command->word_count ? command->words : usual;
+    const size_t count =
+        command->word_count ? (size_t)command->word_count : sizeof usual / sizeof *usual;
+    if (count >= TABLE_COLUMNS) command_usage("bench: at most %d configs", TABLE_COLUMNS - 1);
+    const Environment environment = environment_look();
+    const Terminal terminal = terminal_look(STDOUT_FILENO, command->color);
+    const double loop = bench_peak(0.5), product = bench_product_peak(0.5);
+    const double peak = fmax(loop, product);
+    if (!command->json)
+        printf("%s, %d threads of %d cores\n%s, %s\npeak: %.1f GFLOP/s (multiply-add in registers "
+               "%.1f, product of 2048 x 2048 %.1f), %.2f GHz by the time stamp counter\n\n",
+               environment.cpu, environment.threads, environment_cores(), environment.isa,
+               environment.blas, peak, loop, product, bench_counter_ghz());
+    if (!strcmp(environment.blas, "plain loops"))
+        warn("built without LIBXSMM and oneDNN: products are several times slower");
+    Measure measures[TABLE_COLUMNS];
+    for (size_t i = 0; i < count; i++) {
+        Config config;
+        Mistakes mistakes;
+        if (!config_load(paths[i], command->override_count, command->overrides, &config,
+                         &mistakes)) {
+            fputs(mistakes.text, stderr);
+            return EXIT_USAGE;
+        }
+        measures[i] = measure(&config, environment.threads, peak);
+        if (command->json) print_json(paths[i], &measures[i], peak);
+        config_free(&config);
+    }
+    if (!command->json) print_tables(count, paths, measures, &terminal);
+    return fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
+}
