@@ -2,10 +2,11 @@
 
     .venv/bin/python scripts/plot.py RESULT.h5... [-o FOLDER] [--format png,svg]
 
-Writes overview (accuracy by length, training loss, accuracy by distance or the position table),
-accuracy_by_length, training, accuracy_by_distance, and position_ENCODING for every encoding that
-has tables. Files that differ only in their seed are one line: the mean over seeds with its 95 %
-interval (Student's t), each seed faint behind it.
+Writes overview (accuracy by length, training loss, and a third: accuracy by distance, by position
+or a position table), accuracy_by_length, training, accuracy_by_distance and accuracy_by_position
+where the answers differ in them, and position_ENCODING for every encoding that has tables. Files
+that differ only in their seed are one line: the mean over seeds, each seed faint behind it, and
+from three seeds on the 95 % interval of the mean (Student's t).
 """
 
 import argparse
@@ -24,8 +25,12 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 # Okabe & Ito's palette: told apart with every common colour blindness. Markers tell apart in print.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
 MARKERS = "osD^vPX*"
+MOST_MARKERS = 24  # more points are a line
 GREY = "#777777"
 DIVERGING = "PuOr"
+
+# How /evaluate splits the accuracy, and what the axis is called.
+BINS = {"distance": "distance of the answer (tokens back)", "position": "position of the answer"}
 
 # 97.5 % points of Student's t with 1, 2, … degrees of freedom.
 STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
@@ -77,13 +82,18 @@ class Result:
             self.config = flatten(json.loads(file["config/resolved_json"].asstr()[()]))
             self.train = {name: file["train"][name][:] for name in ("step", "loss", "accuracy")}
             self.final = {name: values[:] for name, values in file["evaluate/final"].items()}
-            self.by_distance = self.read_bins(file, "evaluate/by_distance")
+            self.bins = {kind: self.read_bins(file, kind) for kind in BINS}
             self.tables = self.read_tables(file)
 
     @staticmethod
-    def read_bins(file, path):
-        return {group.attrs["length"]: (group["distance"][:], group["token_accuracy"][:])
-                for group in file.get(path, {}).values()}
+    def read_bins(file, kind):
+        """length → (lower edges, accuracy) of the bins in which something was measured"""
+        bins = {}
+        for group in file.get(f"evaluate/by_{kind}", {}).values():
+            measured = group["count"][:] > 0
+            bins[int(group.attrs["length"])] = (group[kind][:][measured],
+                                                group["token_accuracy"][:][measured])
+        return bins
 
     def read_tables(self, file):
         """name → (values, axes, kind, update counts or None)"""
@@ -157,13 +167,14 @@ def on_common_axis(pairs):
     return axis, rows
 
 
-def draw(axes, series, pairs, markers=True, low=None, high=None):
+def draw(axes, series, pairs, low=None, high=None):
     x, rows = on_common_axis(pairs)
     mean, half = mean_and_interval(rows)
-    look = dict(series.look) if markers else {"color": series.colour}
+    look = dict(series.look) if len(x) <= MOST_MARKERS else {"color": series.colour}
     if len(rows) > 1:
         for row in rows:
             axes.plot(x, row, color=series.colour, alpha=0.25, linewidth=0.8)
+    if len(rows) > 2:
         band = np.clip([mean - half, mean + half], low, high)
         axes.fill_between(x, *band, color=series.colour, alpha=0.15, linewidth=0)
     axes.plot(x, mean, label=series.label, **look)
@@ -276,13 +287,15 @@ def describe_lengths(all_series):
 def plot_loss(axes, all_series):
     for series in all_series:
         draw(axes, series, [(r.train["step"], r.train["loss"]) for r in series.results],
-             markers=False, low=0)
+             low=0)
     values = np.concatenate([r.train["loss"] for s in all_series for r in s.results])
     values = values[np.isfinite(values) & (values > 0)]
     if len(values) and values.max() > 20 * values.min():
         axes.set_yscale("log")
         axes.set_ylim(values.min() / 1.3, values.max() * 1.3)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    elif len(values):
+        axes.set_ylim(0, 1.05 * values.max())
     axes.set_xlim(left=0)
     axes.set_xlabel("step")
     axes.set_ylabel("loss (nat)")
@@ -291,54 +304,60 @@ def plot_loss(axes, all_series):
 def plot_train_accuracy(axes, all_series):
     for series in all_series:
         draw(axes, series, [(r.train["step"], r.train["accuracy"]) for r in series.results],
-             markers=False, low=0, high=1)
+             low=0, high=1)
     axes.set_xlim(left=0)
     percent_axis(axes)
     axes.set_xlabel("step")
     axes.set_ylabel("tokens right")
 
 
-def lengths_with_distances(all_series):
-    return sorted({int(length) for s in all_series for r in s.results for length in r.by_distance})
+def lengths_that_differ(all_series, kind):
+    """The lengths at which the answers fall in three bins or more: fewer show nothing."""
+    return sorted({length for s in all_series for r in s.results
+                   for length, (edges, _) in r.bins[kind].items() if len(edges) > 2})
 
 
-def bins_of(series, length):
+def bins_of(series, kind, length):
     """The bins of every seed; distance 0 has a place on a logarithmic axis too."""
-    return [(np.maximum(distance, 0.5), accuracy)
-            for distance, accuracy in (r.by_distance[length] for r in series.results
-                                       if length in r.by_distance)]
+    return [(np.maximum(edges, 0.5), accuracy)
+            for edges, accuracy in (r.bins[kind][length] for r in series.results
+                                    if length in r.bins[kind])]
 
 
-def finish_by_distance(axes, all_series, last):
-    log2_axis(axes.xaxis, few([2**k for k in range(int(np.log2(last)) + 1)]))
+def finish_bins(axes, all_series, kind, ends):
+    first, last = min(ends), max(ends)
+    if kind == "distance":
+        powers = range(int(np.log2(first)), int(np.log2(last)) + 1)
+        log2_axis(axes.xaxis, few([2.0**k for k in powers]))
+    axes.set_xlim(first / 1.1, last * 1.1)
     percent_axis(axes)
-    axes.set_xlabel("distance of the answer (tokens back)")
+    axes.set_xlabel(BINS[kind])
     axes.set_ylabel("tokens right")
-    if last > all_series[0].results[0].trained_length:
+    if first < all_series[0].results[0].trained_length < last:
         mark_trained(axes, all_series, last * 1.1)
 
 
-def plot_by_distance(axes, all_series, length):
+def plot_bins(axes, all_series, kind, length):
     """At one length, a line for each series."""
-    last = 1
+    ends = []
     for series in all_series:
-        pairs = bins_of(series, length)
+        pairs = bins_of(series, kind, length)
         if pairs:
             x, _ = draw(axes, series, pairs, low=0, high=1)
-            last = max(last, x[-1])
-    finish_by_distance(axes, all_series, last)
+            ends += [x[0], x[-1]]
+    finish_bins(axes, all_series, kind, ends)
 
 
-def plot_lengths_by_distance(axes, series, lengths):
+def plot_lengths_by_bins(axes, series, kind, lengths):
     """Of one series, a line for each length."""
-    last = 1
+    ends = []
     for index, length in enumerate(lengths):
-        x, rows = on_common_axis(bins_of(series, length))
+        x, rows = on_common_axis(bins_of(series, kind, length))
         shade = plt.get_cmap("viridis")(0.85 * index / max(len(lengths) - 1, 1))
         axes.plot(x, mean_and_interval(rows)[0], color=shade, label=f"{length}",
-                  marker=MARKERS[index % len(MARKERS)])
-        last = max(last, x[-1])
-    finish_by_distance(axes, [series], last)
+                  marker=MARKERS[index % len(MARKERS)] if kind == "distance" else None)
+        ends += [x[0], x[-1]]
+    finish_bins(axes, [series], kind, ends)
     axes.legend(title="length", fontsize=8, title_fontsize=8)
 
 
@@ -465,7 +484,7 @@ def legend_below(figure, axes):
 def headline(figure, text, all_series):
     seeds = max(len(series.results) for series in all_series)
     if seeds > 1:
-        text += f"\nmean of {seeds} seeds and its 95 % interval"
+        text += f"\nmean of {seeds} seeds" + (" and its 95 % interval" if seeds > 2 else "")
     figure.suptitle(text, x=0.01, ha="left", fontsize=12)
 
 
@@ -476,14 +495,16 @@ def figure_overview(all_series):
     left.set_title(f"{all_series[0].results[0].task}: accuracy by length")
     plot_loss(middle, all_series)
     middle.set_title("training loss")
-    lengths = lengths_with_distances(all_series)
+    kind = next((kind for kind in BINS if lengths_that_differ(all_series, kind)), None)
     panels = table_panels(all_series[0].results[0])
-    if lengths and len(all_series) == 1:
-        plot_lengths_by_distance(right, all_series[0], few(lengths, 6))
-        right.set_title("accuracy by distance")
-    elif lengths:
-        plot_by_distance(right, all_series, lengths[-1])
-        right.set_title(f"accuracy by distance, length {lengths[-1]}")
+    if kind and len(all_series) == 1:
+        lengths = few(lengths_that_differ(all_series, kind), 6)
+        plot_lengths_by_bins(right, all_series[0], kind, lengths)
+        right.set_title(f"accuracy by {kind}")
+    elif kind:
+        length = lengths_that_differ(all_series, kind)[-1]
+        plot_bins(right, all_series, kind, length)
+        right.set_title(f"accuracy by {kind}, length {length}")
     elif panels:
         panels[0](right)
     else:
@@ -512,18 +533,18 @@ def figure_training(all_series):
     return figure
 
 
-def figure_by_distance(all_series):
+def figure_bins(all_series, kind):
     trained = int(all_series[0].results[0].trained_length)
-    lengths = lengths_with_distances(all_series)
+    lengths = lengths_that_differ(all_series, kind)
     shown = ([length for length in lengths if length >= trained] or lengths)[:3]
     figure, grid = plt.subplots(1, len(shown), figsize=(1.5 + 4 * len(shown), 4.4), sharey=True,
                                 squeeze=False)
     for axes, length in zip(grid[0], shown):
-        plot_by_distance(axes, all_series, length)
+        plot_bins(axes, all_series, kind, length)
         axes.set_title(f"length {length}" + (" (trained)" if length == trained else ""))
     for axes in grid[0][1:]:
         axes.set_ylabel("")
-    headline(figure, "Accuracy by how far back the answer lies", all_series)
+    headline(figure, f"Accuracy by {BINS[kind]}".split(" (")[0], all_series)
     legend_below(figure, grid[0][0])
     return figure
 
@@ -572,10 +593,11 @@ def main():
 
     figures = {"overview": figure_overview, "accuracy_by_length": figure_by_length,
                "training": figure_training}
-    if lengths_with_distances(all_series):
-        figures["accuracy_by_distance"] = figure_by_distance
     for name, make in figures.items():
         save(make(all_series), arguments.output, name, formats)
+    for kind in BINS:
+        if lengths_that_differ(all_series, kind):
+            save(figure_bins(all_series, kind), arguments.output, f"accuracy_by_{kind}", formats)
     seen = set()
     for series in all_series:
         result = series.results[0]
