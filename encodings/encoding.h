@@ -10,7 +10,7 @@
  *   positions of the batch (model.positions) → begin (tables of positions)
  *   prepare (tables of parameters, once a layer and head)
  *   layer 0 only: embed                         rows of x += function of position
- *   norm → q, k, v → gate                       a few numbers a token and head, from the layer input
+ *   norm → q, k, v → gate                       a few numbers a token and head, from layer input
  *   scan                                        along the sequence of one (item, head)
  *   rotate                                      rows of q and k of one (item, head)
  *   for each block of query rows:
@@ -122,7 +122,7 @@ typedef struct {
     const char *name; /* "frequency", "table", "bias_by_distance" */
     int rank;
     size_t dims[4];
-    const char *axes[4];    /* "position", "channel", "pair", "head", "layer", "distance", "bucket" */
+    const char *axes[4];    /* "position", "channel", "pair", "head", "layer", "distance", … */
     const double *values;   /* row-major, valid during the call */
     const char *kind;       /* "fixed" or "learned" */
     const char *convention; /* what a reader must know: pair layout, exponent, sign of distance */

@@ -73,7 +73,8 @@ static inline void lanes_store_part(real *to, Lanes x, size_t count) {
 }
 
 /* 2^x: relative error below 2e-7 (float) where the result is a normal number, exactly 0 below that
-   and for -inf, 2^127 above 127; NaN stays NaN, so that guards see it. Cephes' polynomial of degree 6 on [-0.5, 0.5]. */
+   and for -inf, 2^127 above 127; NaN stays NaN, so that guards see it. Cephes' polynomial of degree
+   6 on [-0.5, 0.5]. */
 static inline Lanes lanes_exp2(Lanes x) {
 #ifdef REAL_DOUBLE
     for (int lane = 0; lane < LANES; lane++) x[lane] = exp2(x[lane]);
