@@ -279,7 +279,8 @@ def describe_lengths(all_series):
                     f"{known[-1][1]} {short(known[-1][0])}")
         at_trained = mean_at(all_series[0], trained)
         if length > trained and not np.isnan(at_trained):
-            return f"{label}: {short(at_trained)} right at the trained length, {short(share)} {where}"
+            return (f"{label}: {short(at_trained)} right at the trained length, "
+                    f"{short(share)} {where}")
         return f"{label}: {short(share)} right {where}"
     return "Accuracy by length"
 

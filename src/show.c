@@ -85,7 +85,7 @@ static size_t condense(size_t count, const double *values, double parts[CURVE_WI
 }
 
 static void extremes(size_t count, const double *values, double *low, double *high) {
-    *low = INFINITY, *high = -INFINITY;
+    *low = HUGE_VAL, *high = -HUGE_VAL;
     for (size_t i = 0; i < count; i++)
         if (isfinite(values[i])) *low = fmin(*low, values[i]), *high = fmax(*high, values[i]);
 }

@@ -1,5 +1,5 @@
-"""test_files.py RESULT.h5: is the file what docs/FORMAT.md promises to other programs? Reads it with
-h5py, which shares no code with the writer but libhdf5. The last line counts the checks."""
+"""test_files.py RESULT.h5: is the file what docs/FORMAT.md promises to other programs? Reads it
+with h5py, which shares no code with the writer but libhdf5. The last line counts the checks."""
 
 import hashlib
 import json
@@ -33,8 +33,9 @@ ENVIRONMENT = {"cpu": str, "isa": str, "threads": np.int64, "openmp": str, "blas
 
 
 def datasets(file):
-    found = []
-    file.visititems(lambda name, item: found.append(item) if isinstance(item, h5py.Dataset) else None)
+    items = []
+    file.visititems(lambda name, item: items.append(item))
+    found = [item for item in items if isinstance(item, h5py.Dataset)]
     assert found
     return found
 
@@ -134,8 +135,9 @@ def test_default_plot(file):
     assert file.attrs["NX_class"] == "NXroot"
     group = file[file.attrs["default"]]
     assert group.name == "/evaluate/final"
-    plots = []
-    file.visititems(lambda name, item: plots.append(item) if "signal" in item.attrs else None)
+    items = []
+    file.visititems(lambda name, item: items.append(item))
+    plots = [item for item in items if "signal" in item.attrs]
     assert {"/train", "/evaluate", "/evaluate/final"} <= {plot.name for plot in plots}
     for plot in plots:
         assert plot.attrs["NX_class"] == "NXdata"
