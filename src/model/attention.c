@@ -297,6 +297,13 @@ static void scores(Tile *t, real *s, bool again) {
 
 /* ---- forward ------------------------------------------------------------------------------ */
 
+/* NaN is no score either, but it must not be taken for one that is masked. */
+static bool all_masked(const real *s, size_t count) {
+    bool masked = true;
+    for (size_t c = 0; c < count; c++) masked &= s[c] == -(real)INFINITY;
+    return masked;
+}
+
 /* Row by row: s becomes exp(s - running maximum); o and the running sum follow the maximum. */
 static void online_softmax(const Tile *t, real *s, real *o, real *most_so_far, double *sum_so_far,
                            size_t d) {
@@ -308,7 +315,7 @@ static void online_softmax(const Tile *t, real *s, real *o, real *most_so_far, d
         for (size_t c = 0; c < seen; c += LANES) highest = lanes_most(lanes_load(s + c), highest);
         real top = lanes_greatest(highest);
         top = top > most_so_far[r] ? top : most_so_far[r];
-        if (top == never) { /* nothing visible yet */
+        if (top == never && all_masked(s, seen)) { /* nothing visible yet */
             memset(s, 0, t->products * sizeof(real));
             continue;
         }
