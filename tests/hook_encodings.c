@@ -64,7 +64,9 @@ size_t hook_row(double distance) {
     return (size_t)(fmin(fmax(round(distance), -HOOK_REACH), HOOK_REACH) + HOOK_REACH);
 }
 
-static int rows_width(const EncodingShape *shape) { return shape->head_width + 1; }
+static int rows_width(const EncodingShape *shape) {
+    return shape->head_width + 1;
+}
 static double rows_scale(const EncodingShape *shape) {
     (void)shape;
     return HOOK_SCALE;
@@ -75,10 +77,8 @@ static int rows_scratch(const EncodingShape *shape) {
 }
 
 static int rows_parameters(const EncodingShape *shape, EncodingParameter list[]) {
-    list[KEYS] = (EncodingParameter){.name = "keys",
-                                     .rank = 2,
-                                     .dims = {HOOK_ROWS, (size_t)shape->qk_width},
-                                     .deviation = 0.3};
+    list[KEYS] = (EncodingParameter){
+        .name = "keys", .rank = 2, .dims = {HOOK_ROWS, (size_t)shape->qk_width}, .deviation = 0.3};
     list[VALUES] = (EncodingParameter){.name = "values",
                                        .rank = 2,
                                        .dims = {HOOK_ROWS, (size_t)shape->head_width},
@@ -90,7 +90,9 @@ static int rows_parameters(const EncodingShape *shape, EncodingParameter list[])
 }
 
 /* keys, values, and (in a slot) turn of the head */
-static size_t keys_size(const EncodingShape *shape) { return HOOK_ROWS * (size_t)shape->qk_width; }
+static size_t keys_size(const EncodingShape *shape) {
+    return HOOK_ROWS * (size_t)shape->qk_width;
+}
 static size_t values_size(const EncodingShape *shape) {
     return HOOK_ROWS * (size_t)shape->head_width;
 }
@@ -133,8 +135,10 @@ static void rows_rotate_backward(const Site *site, RotateSide side, size_t first
     for (size_t r = 0; r < rows; r++, dx += stride, dout += d + 1) {
         const double angle = site->positions[first + r] / 3;
         memcpy(dx, dout, d * sizeof(real));
-        if (side == ROTATE_QUERY) *dturn += dout[d] * (real)sin(angle);
-        else dx[0] += dout[d] * (real)cos(angle);
+        if (side == ROTATE_QUERY)
+            *dturn += dout[d] * (real)sin(angle);
+        else
+            dx[0] += dout[d] * (real)cos(angle);
     }
 }
 
@@ -255,7 +259,9 @@ static const Encoding *const hooks[] = {&encoding_cosine, &encoding_window, &enc
 
 enum { HOOKS = sizeof hooks / sizeof *hooks };
 
-size_t tested_encodings(void) { return encoding_count + HOOKS; }
+size_t tested_encodings(void) {
+    return encoding_count + HOOKS;
+}
 
 const Encoding *tested_encoding(size_t index) {
     return index < encoding_count ? encodings[index] : hooks[index - encoding_count];

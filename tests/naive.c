@@ -19,17 +19,16 @@ void naive_attention(const NaiveAttention *a) {
     const size_t length = a->length;
     double *s = ALLOCATE(length, double);
     for (size_t i = 0; i < length; i++) {
-        double top = -INFINITY, sum = 0;
+        double top = -(double)INFINITY, sum = 0;
         for (size_t j = 0; j < length; j++) {
-            s[j] = -INFINITY;
+            s[j] = -(double)INFINITY;
             if (!visible(a, i, j)) continue;
             double product = 0;
             for (size_t c = 0; c < a->width; c++)
                 product += a->q[i * a->width + c] * a->k[j * a->width + c];
             s[j] = product * a->scale;
             if (a->add)
-                s[j] += a->add(a->of, i, j,
-                               position(a->positions, i) - position(a->positions, j));
+                s[j] += a->add(a->of, i, j, position(a->positions, i) - position(a->positions, j));
             top = fmax(top, s[j]);
         }
         if (a->score) memcpy(a->score + i * length, s, length * sizeof(double));
@@ -189,8 +188,8 @@ double naive_model(const Model *model, const double *values, const Batch *batch,
                                                    ? values[model->embedding + t * width + c]
                                                    : values[model->output + c * vocabulary + t]);
             }
-        if (logits) memcpy(logits + b * length * vocabulary, own,
-                           length * vocabulary * sizeof(double));
+        if (logits)
+            memcpy(logits + b * length * vocabulary, own, length * vocabulary * sizeof(double));
         for (size_t i = 0; batch->targets && i < length; i++) {
             if (!batch->scored[b * length + i]) continue;
             double total = 0;

@@ -8,18 +8,18 @@
 /* One item and head. Arrays are the caller's; outputs that are NULL are not wanted. */
 typedef struct {
     size_t length, width, value_width;
-    const double *q, *k;       /* [length, width], as scores see them */
-    const double *v;           /* [length, value_width] */
-    double scale;              /* of q · k */
+    const double *q, *k; /* [length, width], as scores see them */
+    const double *v;     /* [length, value_width] */
+    double scale;        /* of q · k */
     bool causal;
-    size_t window;             /* a key is visible iff 0 <= distance < window; 0: no window */
-    const double *positions;   /* [length]; NULL: 0, 1, 2 ... */
-    const int32_t *segments;   /* [length], -1 is padding; NULL: one segment */
+    size_t window;           /* a key is visible iff 0 <= distance < window; 0: no window */
+    const double *positions; /* [length]; NULL: 0, 1, 2 ... */
+    const int32_t *segments; /* [length], -1 is padding; NULL: one segment */
     double (*add)(const void *of, size_t i, size_t j, double distance); /* to a visible score */
     const void *of;
-    double *score;             /* [length, length], -inf where not visible */
-    double *probability;       /* [length, length] */
-    double *o;                 /* [length, value_width] */
+    double *score;       /* [length, length], -inf where not visible */
+    double *probability; /* [length, length] */
+    double *o;           /* [length, value_width] */
 } NaiveAttention;
 
 void naive_attention(const NaiveAttention *a);

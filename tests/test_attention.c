@@ -1,5 +1,5 @@
-/* attention: the tiled kernels against plain softmax over length x length, every hook, and what is
-   promised to the bit: causality, padding on the right, the row of a batch alone or among others. */
+/* attention: the tiled kernels against plain softmax over length x length, every hook, and what
+   holds to the bit: causality, padding on the right, the row of a batch alone or among others. */
 #include <check.h>
 #include <math.h>
 #include <omp.h>
@@ -61,8 +61,8 @@ static Probed probe(const SmallModel *wanted, size_t length, const double *posit
 
 static void free_probed(Probed *p) {
     small_model_free(p->owner);
-    double *all[] = {p->q,     p->k,           p->v, p->positions, p->rotated_q, p->rotated_k,
-                     p->score, p->probability, p->o};
+    double *all[] = {p->q,         p->k,     p->v,           p->positions, p->rotated_q,
+                     p->rotated_k, p->score, p->probability, p->o};
     for (size_t i = 0; i < COUNT(all); i++) free(all[i]);
 }
 
@@ -71,8 +71,8 @@ static void near_all(const char *what, size_t length, size_t head, size_t count,
     for (size_t i = 0; i < count; i++) {
         const double bound = TOLERANCE_ATTENTION * fmax(1, fabs(wanted[i]));
         if (!(found[i] == wanted[i] || fabs(found[i] - wanted[i]) <= bound))
-            ck_abort_msg("%s[%zu] of head %zu, length %zu: %.9g, wanted %.9g", what, i, head, length,
-                         found[i], wanted[i]);
+            ck_abort_msg("%s[%zu] of head %zu, length %zu: %.9g, wanted %.9g", what, i, head,
+                         length, found[i], wanted[i]);
     }
 }
 
@@ -113,9 +113,8 @@ static void compare(const Probed *p, double scale, bool causal, const size_t *wi
         for (size_t i = 0; value && i < length; i++)
             for (size_t j = 0; j < length; j++)
                 for (size_t c = 0; c < p->d; c++)
-                    o[i * p->d + c] +=
-                        probability[i * length + j] *
-                        value(&head, p->positions[i] - p->positions[j], c);
+                    o[i * p->d + c] += probability[i * length + j] *
+                                       value(&head, p->positions[i] - p->positions[j], c);
         near_all("score", length, h, square, p->score + h * square, score);
         near_all("probability", length, h, square, p->probability + h * square, probability);
         near_all("o", length, h, length * p->d, p->o + h * length * p->d, o);
@@ -130,10 +129,9 @@ START_TEST(plain_softmax) {
     for (size_t i = 0; i < COUNT(lengths); i++)
         for (int bidirectional = 0; bidirectional <= 1; bidirectional++) {
             const int d = widths[i % COUNT(widths)];
-            Probed p = probe(&(SmallModel){.heads = HEADS,
-                                           .head_width = d,
-                                           .bidirectional = bidirectional},
-                             lengths[i], NULL);
+            Probed p = probe(
+                &(SmallModel){.heads = HEADS, .head_width = d, .bidirectional = bidirectional},
+                lengths[i], NULL);
             near_all("q", lengths[i], 0, HEADS * lengths[i] * p.d, p.rotated_q, p.q);
             compare(&p, 1 / sqrt(d), !bidirectional, NULL, NULL, NULL, NULL);
             free_probed(&p);
@@ -148,14 +146,14 @@ START_TEST(large_scores) {
     double *q = random_floats(HEADS * LENGTH * D, 1), *k = random_floats(HEADS * LENGTH * D, 2);
     double *v = random_floats(HEADS * LENGTH * D, 3), *o = ALLOCATE(HEADS * LENGTH * D, double);
     double *wanted = ALLOCATE(LENGTH * D, double);
-    /* One channel carries a score that rises or falls with the key; whole numbers, exact in float. */
+    /* One channel carries a score that rises or falls with the key, in whole numbers. */
     for (size_t i = 0; i < HEADS * LENGTH; i++)
         for (size_t c = 0; c < D; c++) {
             q[i * D + c] = c == 0 ? 2 : 0;
             k[i * D + c] = c == 0 ? (i / LENGTH == 0 ? 1 : -1) * (double)(i % LENGTH) : 0;
         }
-    attention_probe(owner->model, &(AttentionProbe){.length = LENGTH, .q = q, .k = k, .v = v,
-                                                    .o = o});
+    attention_probe(owner->model,
+                    &(AttentionProbe){.length = LENGTH, .q = q, .k = k, .v = v, .o = o});
     for (size_t h = 0; h < HEADS; h++) {
         naive_attention(&(NaiveAttention){.length = LENGTH,
                                           .width = D,
@@ -210,8 +208,8 @@ START_TEST(bias_by_distance) {
                                                .heads = HEADS,
                                                .bidirectional = bidirectional},
                                  some[i], layout == CONTIGUOUS ? NULL : positions);
-                compare(&p, 0.5, !bidirectional, NULL,
-                        (const char *const[]){"amplitude", "rate"}, cosine_of_distance, NULL);
+                compare(&p, 0.5, !bidirectional, NULL, (const char *const[]){"amplitude", "rate"},
+                        cosine_of_distance, NULL);
                 free_probed(&p);
                 free(positions);
             }
@@ -309,7 +307,9 @@ static SmallModelOwner *model_of(const Encoding *encoding, bool bidirectional) {
                                             .bias = true});
 }
 
-static bool can_be_bidirectional(const Encoding *encoding) { return !encoding->needs_causal; }
+static bool can_be_bidirectional(const Encoding *encoding) {
+    return !encoding->needs_causal;
+}
 
 /* Calls test(model, name) for every encoding, causal and (where it has a meaning) bidirectional. */
 typedef void OfModel(Model *model, const char *what);
@@ -334,8 +334,7 @@ static void for_models(OfModel *test, bool both) {
 
 /* Logits of a batch, in memory of the caller. */
 static real *logits_of(Engine *engine, const Model *model, const Batch *batch) {
-    real *logits =
-        ALLOCATE(batch->items * batch->length * (size_t)model->shape.vocabulary, real);
+    real *logits = ALLOCATE(batch->items * batch->length * (size_t)model->shape.vocabulary, real);
     engine_forward(engine, batch, &(ModelOutput){.logits = logits});
     return logits;
 }
@@ -361,16 +360,14 @@ static void near_logits(const char *what, const char *event, size_t count, const
     for (size_t i = 0; i < count; i++) {
         const double exact = (double)wanted[i];
         if (!(fabs((double)found[i] - exact) <= TOLERANCE_ORDER * fmax(1, fabs(exact))))
-            ck_abort_msg("%s, %s: logit %zu is %.9g, wanted %.9g", what, event, i,
-                         (double)found[i], exact);
+            ck_abort_msg("%s, %s: logit %zu is %.9g, wanted %.9g", what, event, i, (double)found[i],
+                         exact);
     }
 }
 
 /* What comes later does not reach an earlier logit, by either driver. */
 static void one_causality(Model *model, const char *what) {
-    static const struct {
-        size_t items, length;
-    } shapes[] = {{1, 40}, {9, 40}, {1, 300}, {8, 130}};
+    static const struct { size_t items, length; } shapes[] = {{1, 40}, {9, 40}, {1, 300}, {8, 130}};
     const size_t vocabulary = (size_t)model->shape.vocabulary;
     Engine *engine = engine_create(model);
     for (size_t s = 0; s < COUNT(shapes); s++) {
@@ -381,8 +378,7 @@ static void one_causality(Model *model, const char *what) {
         const size_t cuts[] = {1, 16, 31, length / 2 + 1, length - 1};
         for (size_t c = 0; c < COUNT(cuts); c++) {
             for (size_t i = 0; i < items * length; i++)
-                if (i % length >= cuts[c])
-                    tokens[i] = (tokens[i] + 1) % model->shape.vocabulary;
+                if (i % length >= cuts[c]) tokens[i] = (tokens[i] + 1) % model->shape.vocabulary;
             real *after = logits_of(engine, model, &batch);
             for (size_t item = 0; item < items; item++)
                 same_bits(what, "tokens changed from", cuts[c], cuts[c] * vocabulary,
@@ -392,8 +388,7 @@ static void one_causality(Model *model, const char *what) {
             /* and back: cuts are not nested changes of each other */
             for (size_t i = 0; i < items * length; i++)
                 if (i % length >= cuts[c])
-                    tokens[i] = (tokens[i] + model->shape.vocabulary - 1) %
-                                model->shape.vocabulary;
+                    tokens[i] = (tokens[i] + model->shape.vocabulary - 1) % model->shape.vocabulary;
         }
         free(before);
         free(tokens);
@@ -401,7 +396,9 @@ static void one_causality(Model *model, const char *what) {
     engine_free(engine);
 }
 
-START_TEST(causality) { for_models(one_causality, false); }
+START_TEST(causality) {
+    for_models(one_causality, false);
+}
 END_TEST
 
 /* Padding on the right, and how long a causal sequence goes on: nothing changes before it. */
@@ -412,13 +409,12 @@ static void one_padding(Model *model, const char *what) {
     Engine *engine = engine_create(model);
     int32_t *tokens = random_tokens(model, LONGEST, 2), *segments = ALLOCATE(LONGEST, int32_t);
     for (size_t i = 0; i < COUNT(some); i++) {
-        real *alone = logits_of(engine, model,
-                                &(Batch){.items = 1, .length = some[i], .tokens = tokens});
+        real *alone =
+            logits_of(engine, model, &(Batch){.items = 1, .length = some[i], .tokens = tokens});
         const size_t padded[] = {some[i] + 1, some[i] + 20, some[i] + 90, LONGEST};
         for (size_t p = 0; p < COUNT(padded); p++) {
             for (size_t t = 0; t < LONGEST; t++) segments[t] = t < some[i] ? 0 : -1;
-            Batch batch = {
-                .items = 1, .length = padded[p], .tokens = tokens, .segments = segments};
+            Batch batch = {.items = 1, .length = padded[p], .tokens = tokens, .segments = segments};
             real *behind_padding = logits_of(engine, model, &batch);
             same_bits(what, "padded to", padded[p], some[i] * vocabulary, behind_padding, alone);
             free(behind_padding);
@@ -435,7 +431,9 @@ static void one_padding(Model *model, const char *what) {
     engine_free(engine);
 }
 
-START_TEST(padding_on_the_right) { for_models(one_padding, true); }
+START_TEST(padding_on_the_right) {
+    for_models(one_padding, true);
+}
 END_TEST
 
 /* An item of a batch is what it is alone, whatever the driver. */
@@ -448,8 +446,8 @@ static void one_batch(Model *model, const char *what) {
     for (size_t s = 0; s < COUNT(shapes); s++) {
         const size_t items = shapes[s].items, length = shapes[s].length;
         int32_t *tokens = random_tokens(model, items * length, 4);
-        real *together = logits_of(engine, model,
-                                   &(Batch){.items = items, .length = length, .tokens = tokens});
+        real *together =
+            logits_of(engine, model, &(Batch){.items = items, .length = length, .tokens = tokens});
         for (size_t item = 0; item < items; item += items - 1) {
             real *alone = logits_of(engine, model,
                                     &(Batch){.items = 1,
@@ -466,7 +464,9 @@ static void one_batch(Model *model, const char *what) {
     engine_free(engine);
 }
 
-START_TEST(batch_invariance) { for_models(one_batch, true); }
+START_TEST(batch_invariance) {
+    for_models(one_batch, true);
+}
 END_TEST
 
 /* B38: A alone, with padding on the left, with padding on the right, packed before B. */
@@ -484,13 +484,19 @@ static void one_packing(Model *model, const char *what) {
     real *alone = logits_of(engine, model, &(Batch){.items = 1, .length = A, .tokens = own});
     real *b_alone = logits_of(engine, model, &(Batch){.items = 1, .length = B, .tokens = own + A});
     real *left = logits_of(engine, model,
-                           &(Batch){.items = 1, .length = PADS + A, .tokens = tokens,
-                                    .positions = left_positions, .segments = left_segments});
-    real *right = logits_of(engine, model,
-                            &(Batch){.items = 1, .length = A + PADS, .tokens = own,
-                                     .segments = right_segments});
-    const Batch packed_batch = {.items = 1, .length = A + B, .tokens = own,
-                                .positions = packed_positions, .segments = packed_segments};
+                           &(Batch){.items = 1,
+                                    .length = PADS + A,
+                                    .tokens = tokens,
+                                    .positions = left_positions,
+                                    .segments = left_segments});
+    real *right = logits_of(
+        engine, model,
+        &(Batch){.items = 1, .length = A + PADS, .tokens = own, .segments = right_segments});
+    const Batch packed_batch = {.items = 1,
+                                .length = A + B,
+                                .tokens = own,
+                                .positions = packed_positions,
+                                .segments = packed_segments};
     real *packed = logits_of(engine, model, &packed_batch);
     near_logits(what, "padding on the left", A * vocabulary, left + PADS * vocabulary, alone);
     near_logits(what, "padding on the right", A * vocabulary, right, alone);
@@ -508,7 +514,9 @@ static void one_packing(Model *model, const char *what) {
     engine_free(engine);
 }
 
-START_TEST(padding_and_packing) { for_models(one_packing, true); }
+START_TEST(padding_and_packing) {
+    for_models(one_packing, true);
+}
 END_TEST
 
 /* B39: a padding token sees nothing: its attention is exactly 0, so are the gradients of its q, k

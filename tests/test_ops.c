@@ -59,8 +59,10 @@ START_TEST(exp2_at_the_ends) {
         in[lane] = lane % 3 == 0 ? (real)NAN : lane % 3 == 1 ? -(real)INFINITY : (real)lane;
     lanes_store(out, lanes_exp2(lanes_load(in)));
     for (int lane = 0; lane < LANES; lane++)
-        if (lane % 3 == 0) ck_assert(isnan(out[lane]));
-        else ck_assert(out[lane] == (lane % 3 == 1 ? 0 : (real)ldexp(1, lane)));
+        if (lane % 3 == 0)
+            ck_assert(isnan(out[lane]));
+        else
+            ck_assert(out[lane] == (lane % 3 == 1 ? 0 : (real)ldexp(1, lane)));
 }
 END_TEST
 
@@ -112,8 +114,10 @@ static void one_product(bool transposed, size_t m, size_t n, size_t k, real beta
     memcpy(c, before, (rows + 1) * ldc * sizeof(real));
     for (size_t i = 0; i < rows && beta == 0; i++)
         for (size_t j = 0; j < n; j++) c[i * ldc + j] = (real)NAN;
-    if (transposed) gemm_transposed(m, n, k, a, lda, b, ldb, beta, c, ldc);
-    else gemm(m, n, k, a, lda, b, ldb, beta, c, ldc);
+    if (transposed)
+        gemm_transposed(m, n, k, a, lda, b, ldb, beta, c, ldc);
+    else
+        gemm(m, n, k, a, lda, b, ldb, beta, c, ldc);
     for (size_t i = 0; i <= rows; i++)
         for (size_t j = 0; j < ldc; j++) {
             if (i == rows || j >= n) {
@@ -172,9 +176,9 @@ START_TEST(bits_of_a_product) {
             for (size_t n = 16; n < LARGE; n += 16) {
                 gemm(m, n, w, a, LARGE, b, LARGE, 0, part, LARGE);
                 for (size_t row = 0; row < m; row++)
-                    ck_assert_msg(!memcmp(part + row * LARGE, whole + row * LARGE,
-                                          n * sizeof(real)),
-                                  "columns: %zu x %zu x %zu, row %zu", m, n, w, row);
+                    ck_assert_msg(
+                        !memcmp(part + row * LARGE, whole + row * LARGE, n * sizeof(real)),
+                        "columns: %zu x %zu x %zu, row %zu", m, n, w, row);
             }
             /* outputs: probabilities that are zero behind the last key that is seen */
             real *p = ALLOCATE(64 * LARGE, real);
@@ -184,9 +188,9 @@ START_TEST(bits_of_a_product) {
                 for (size_t k = keys + 16; k <= LARGE; k += 16) {
                     gemm(m, w, k, p, LARGE, b, LARGE, 0, whole, LARGE);
                     for (size_t row = 0; row < m; row++)
-                        ck_assert_msg(!memcmp(part + row * LARGE, whole + row * LARGE,
-                                              w * sizeof(real)),
-                                      "zeros: %zu x %zu, sums of %zu and %zu", m, w, keys, k);
+                        ck_assert_msg(
+                            !memcmp(part + row * LARGE, whole + row * LARGE, w * sizeof(real)),
+                            "zeros: %zu x %zu, sums of %zu and %zu", m, w, keys, k);
                 }
             }
             free(p);
@@ -463,7 +467,8 @@ START_TEST(loss) {
                 if (scored[row])
                     near_value("dlogits", c, (double)slope, 0.25 * (up - down) / (2 * step),
                                TOLERANCE_SLOPE);
-                else ck_assert(slope == 0);
+                else
+                    ck_assert(slope == 0);
             }
             for (size_t c = vocabulary; c < stride; c++)
                 ck_assert(p[row * stride + c] == logits[row * stride + c]);

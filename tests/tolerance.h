@@ -26,7 +26,7 @@
 /* A sum of n products of order 1, relative to the square root of n: roundings walk at random. */
 #define TOLERANCE_PRODUCT TOLERANCE(3e-6, 5e-15)
 
-/* A table computed in double and stored as real: half a unit in the last place of values up to 1. */
+/* A table computed in double and stored as real: half a unit in the last place, up to 1. */
 #define TOLERANCE_TABLE TOLERANCE(6e-8, 1e-12)
 
 /* Attention on q, k, v of order 1: scores up to about 10, whose roundings the exponential turns
@@ -35,7 +35,7 @@
 
 /* Logits of a small model of two layers (order 1), and directional derivatives of its loss,
    relative to the gradient's norm: what one needs of float training to be faithful. */
-#define TOLERANCE_LOGITS TOLERANCE(1e-5, 1e-12)
+#define TOLERANCE_LOGITS   TOLERANCE(1e-5, 1e-12)
 #define TOLERANCE_GRADIENT TOLERANCE(1e-4, 1e-7)
 
 /* The same sum in another order: padding on the left, packing, parts of a batch. Stated in the
