@@ -145,8 +145,9 @@ lint: ## layers, includes, form of the files
 format: ## clang-format over all C files
 	clang-format -i $(SOURCES) $(TESTS) $(wildcard */*.h */*/*.h)
 
-setup: ## installs what the program and its tests need
+setup: ## installs what the program and its tests need, and Python's part in .venv
 	@scripts/setup.sh tests
+	@$(FLAVOUR_MAKE) .venv/installed
 
 # Python for tests and plots, in a folder of its own.
 .venv/installed: scripts/requirements.txt
