@@ -139,6 +139,9 @@ check-learning: ## trains the shipped configs to their thresholds (minutes)
 bench: all ## speed against the peak of this machine
 	@$(OUT)/harness bench
 
+docs: all ## docs/CONFIG.md, after a change of an option
+	@scripts/write_changed.sh docs/CONFIG.md $(OUT)/harness docs config
+
 lint: ## layers, includes, form of the files
 	@scripts/lint.sh
 
@@ -162,5 +165,5 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /    make \1\t/p' Makefile | expand -t 24
 
 FORCE:
-.PHONY: all tests check double plain asan tsan check-learning bench lint format setup clean help \
+.PHONY: all tests check double plain asan tsan check-learning bench docs lint format setup clean help \
         FORCE
