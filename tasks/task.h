@@ -30,7 +30,8 @@ typedef struct Task {
     int (*vocabulary)(const void *options);
 
     /* NULL when the task can make an example of that length with these options, otherwise the
-       reason as a clause ("needs at least 2 * pairs + 2 = 18 tokens"), valid until the next call. */
+       reason as a clause ("needs at least 2 * pairs + 2 = 18 tokens"), valid until the next
+       call. */
     const char *(*refuse)(const void *options, size_t length);
 
     /* One example; refuse() has said NULL. Draws only from rng. */
