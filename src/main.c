@@ -88,12 +88,13 @@ static ColorChoice color_choice(const char *text) {
     command_usage("--color: expected auto, always or never, got \"%s\"", text);
 }
 
-/* The line as a person can paste it into a shell. */
+/* The line as a person can paste it into a shell, without --fresh: it is for going on. */
 static char *quoted_line(int argc, char **argv) {
     size_t size = 16;
     for (int i = 1; i < argc; i++) size += 4 * strlen(argv[i]) + 4;
     char *line = ALLOCATE(size, char), *to = line + sprintf(line, "./harness");
     for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--fresh")) continue;
         const bool plain = *argv[i] && !argv[i][strspn(argv[i], "abcdefghijklmnopqrstuvwxyz"
                                                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                                                 "0123456789_./=,:+-@%")];

@@ -99,6 +99,10 @@ holds 'and told who works on it' says err "process $owner on "
 kill -INT $owner
 wait $owner
 holds 'an interrupt ends the owner with 75' [ $? = 75 ]
+timeout --preserve-status -s INT 0.5 "$program" tests/resume.lua seed=8 \
+    train.stages.1.steps=100000 --fresh --output "$work/fresh" >"$work/out" 2>"$work/err" </dev/null
+holds 'the command that goes on is printed' says err '^ *./harness tests/resume.lua seed=8'
+holds 'without --fresh' [ "$(grep -c -- --fresh "$work/err")" = 0 ]
 
 # Mistakes write nothing.
 start tests/resume.lua model.head=3 model.width=15 --output "$work/never"
