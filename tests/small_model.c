@@ -1,9 +1,12 @@
 #include "tests/small_model.h"
 
+#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int or_default(int value, int fallback) { return value ? value : fallback; }
+static int or_default(int value, int fallback) {
+    return value ? value : fallback;
+}
 
 SmallModelOwner *small_model_create(const SmallModel *wanted) {
     SmallModelOwner *owner = ALLOCATE(1, SmallModelOwner);
@@ -48,6 +51,19 @@ SmallModelOwner *small_model_create(const SmallModel *wanted) {
 void small_model_free(SmallModelOwner *owner) {
     model_free(owner->model);
     free(owner);
+}
+
+void small_option(const Option *table, void *options, const char *name, double value) {
+    const Option *option = option_find(table, name);
+    if (!option) ck_abort_msg("there is no option %s", name);
+    void *field = (char *)options + option->offset;
+    switch (option->type) {
+    case OPTION_BOOLEAN: *(bool *)field = value != 0; break;
+    case OPTION_INTEGER: *(int64_t *)field = (int64_t)value; break;
+    case OPTION_NUMBER: *(double *)field = value; break;
+    case OPTION_CHOICE: *(int *)field = (int)value; break;
+    default: ck_abort_msg("%s is neither a number nor a choice", name);
+    }
 }
 
 SmallBatch *small_batch_create(const Model *model, size_t items, size_t length, uint64_t seed) {
