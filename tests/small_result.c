@@ -93,7 +93,7 @@ ResultFile small_result(void) {
                    .unit = "rad/token"}}};
     static const ResultParameter arrays[] = {
         {"embedding", 2, {8, CHANNELS}, "token,channel", embedding},
-        {"layer0.norm", 1, {CHANNELS}, "channel", output}};
+        {"layer0/norm", 1, {CHANNELS}, "channel", output}};
     fill();
     return (ResultFile){.name = "small",
                         .encoding = "learned",
@@ -160,11 +160,11 @@ ResultFile small_result(void) {
 
 static const CheckpointArray arrays_of_a_checkpoint[] = {
     {"parameters/embedding", STORE_REAL, 2, {8, CHANNELS}, NULL, false},
-    {"parameters/norm", STORE_REAL, 1, {CHANNELS}, NULL, false},
+    {"parameters/layer0/norm", STORE_REAL, 1, {CHANNELS}, NULL, false},
     {"moment1/embedding", STORE_REAL, 2, {8, CHANNELS}, NULL, false},
-    {"moment1/norm", STORE_REAL, 1, {CHANNELS}, NULL, false},
+    {"moment1/layer0/norm", STORE_REAL, 1, {CHANNELS}, NULL, false},
     {"moment2/embedding", STORE_REAL, 2, {8, CHANNELS}, NULL, false},
-    {"moment2/norm", STORE_REAL, 1, {CHANNELS}, NULL, false},
+    {"moment2/layer0/norm", STORE_REAL, 1, {CHANNELS}, NULL, false},
     {"train/step", STORE_INT64, 1, {5}, NULL, true},
     {"train/loss", STORE_FLOAT64, 1, {5}, NULL, true},
     {"evaluate/loss", STORE_FLOAT64, 2, {0, LENGTHS}, NULL, true},

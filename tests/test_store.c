@@ -1063,7 +1063,7 @@ static const struct {
 } mismatches[] = {
     {other_config, "belongs to another config (0123ab and not fedc)"},
     {other_shape, "/parameters/embedding has the shape [8, 32] and not [7, 32]"},
-    {other_type, "/parameters/norm has another type"},
+    {other_type, "/parameters/layer0/norm has another type"},
     {other_name, "there is no /moment2/bias"},
     {too_little_room, "/train/step has more rows than the config allows"},
     {fewer_arrays, "holds 10 arrays, the config implies 9"},
@@ -1102,10 +1102,10 @@ START_TEST(checkpoint_without_its_twin_is_malformed) {
     Checkpoint checkpoint = small_checkpoint();
     checkpoint.arrays[3].dims[0]--;
     ck_assert_int_eq(checkpoint_write(&checkpoint, path), 0);
-    assert_says(store_verify(path), "/parameters/norm and /moment1/norm differ");
-    checkpoint.arrays[3].name = "moment1/other";
+    assert_says(store_verify(path), "/parameters/layer0/norm and /moment1/layer0/norm differ");
+    checkpoint.arrays[3].name = "moment1/layer0/other";
     ck_assert_int_eq(checkpoint_write(&checkpoint, path), 0);
-    assert_says(store_verify(path), "there is no /moment1/norm");
+    assert_says(store_verify(path), "there is no /moment1/layer0/norm");
     small_checkpoint_free(&checkpoint);
     /* Nor is a result a checkpoint. */
     write_result();

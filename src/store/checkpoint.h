@@ -5,8 +5,8 @@
    names and shapes), and what else the run needs ("train/loss", "update_count/table", …).
 
    The file is sealed: its last line is the SHA-256 of all bytes before it, so a changed, missing
-   or added byte anywhere in it is noticed before anything is read. store_verify says the same as
-   checkpoint_read without knowing the shapes, and survives a crash of libhdf5: ask it first. */
+   or added byte anywhere in it is noticed before libhdf5 sees any. store_verify checks what needs
+   no shapes. */
 #ifndef SRC_STORE_CHECKPOINT_H
 #define SRC_STORE_CHECKPOINT_H
 

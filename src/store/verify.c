@@ -351,7 +351,8 @@ static bool has_twin(StoreReader *reader, const char *path, const char *group) {
 }
 
 static bool check_moments(StoreReader *reader, const char *path, void *state) {
-    (void)state;
+    HANDLE object = store_open_object(reader, path);
+    if (H5Iget_type(object) == H5I_GROUP) return each_member(reader, path, check_moments, state);
     return has_twin(reader, path, "moment1") && has_twin(reader, path, "moment2");
 }
 
