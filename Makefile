@@ -165,5 +165,5 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /    make \1\t/p' Makefile | expand -t 24
 
 FORCE:
-.PHONY: all tests check double plain asan tsan check-learning bench docs lint format setup clean help \
-        FORCE
+.PHONY: all tests check double plain asan tsan check-learning bench docs lint format setup clean \
+        help FORCE
