@@ -236,7 +236,10 @@ void block_head(const Place *at, size_t first, size_t rows, real *slot) {
         memcpy(out->logits + (token + row) * vocabulary, logits + row * stride,
                vocabulary * sizeof(real));
     if (!batch->targets) return;
-    loss_forward(logits, out->loss + token, out->answer + token, batch->targets + token, rows,
+    real unwanted_loss[BLOCK_ROWS];
+    int32_t unwanted_answer[BLOCK_ROWS];
+    loss_forward(logits, out->loss ? out->loss + token : unwanted_loss,
+                 out->answer ? out->answer + token : unwanted_answer, batch->targets + token, rows,
                  vocabulary, stride);
     if (!engine->training) return;
 

@@ -761,6 +761,8 @@ static void embedding_gradients(Engine *engine, real *gradients) {
 /* ---- passes ---------------------------------------------------------------------------------- */
 
 void engine_begin(Engine *engine, const Batch *batch, const ModelOutput *output, bool training) {
+    CHECK(omp_get_max_threads() <= engine->threads, "an engine made for %d threads runs with %d",
+          engine->threads, omp_get_max_threads());
     take_shape(engine, batch, training);
     engine->output = *output;
     make_tables(engine);
