@@ -27,8 +27,8 @@ typedef struct {
 SmallModelOwner *small_model_create(const SmallModel *wanted);
 void small_model_free(SmallModelOwner *owner);
 
-/* Sets a number, integer, boolean or choice (by index) of an option struct; the test fails where the
-   table has no such option. */
+/* Sets a number, integer, boolean or choice (by index) of an option struct; the test fails where
+   the table has no such option. */
 void small_option(const Option *table, void *options, const char *name, double value);
 
 /* A batch of random tokens and targets; two of three places are scored. Owned by the caller. */
