@@ -37,12 +37,12 @@ static void finish(EvaluateBin *bins, size_t count) {
 void evaluate(const Config *config, const Model *model, Engine *engine, size_t length,
               Evaluation *evaluation) {
     *evaluation = (Evaluation){.length = length,
-                               .loss = NAN,
-                               .token_accuracy = NAN,
-                               .sequence_accuracy = NAN,
-                               .interval = {NAN, NAN},
+                               .loss = (double)NAN,
+                               .token_accuracy = (double)NAN,
+                               .sequence_accuracy = (double)NAN,
+                               .interval = {(double)NAN, (double)NAN},
                                .random = config->task->chance(&config->task_options),
-                               .majority = NAN};
+                               .majority = (double)NAN};
     Evaluation *e = evaluation;
     const char *reason = model_defined(model, length);
     if (reason) {
