@@ -8,7 +8,8 @@
    the authors' code (torchscale).
 
    Exponents count from the middle of the sequence, as there: scores do not depend on it, and the
-   factor of k would overflow at half the length otherwise. */
+   factor of k would overflow at half the length otherwise. Here from where the factor of the middle
+   is a power of two, which leaves the bits of a score alone, however long the sequence goes on. */
 #include "encodings/encoding.h"
 
 #include <math.h>
@@ -68,9 +69,10 @@ static void begin(const Site *site, real *table) {
     }
     for (size_t pair = 0; pair < pairs; pair++) {
         const double w = frequency(site->shape, pair), z = decay(site->shape, pair);
+        const int middle = (int)lround((lowest + highest) / 2 * log2(z));
         for (size_t i = 0; i < site->length; i++) {
             const double angle = site->positions[i] * w;
-            const double factor = pow(z, site->positions[i] - (lowest + highest) / 2);
+            const double factor = ldexp(pow(z, site->positions[i]), -middle);
             real *q = table + i * 4 * pairs + pair, *k = q + 2 * pairs;
             q[0] = (real)(cos(angle) * factor);
             q[pairs] = (real)(sin(angle) * factor);
