@@ -145,9 +145,11 @@ static void score(const Site *site, QueryBlock *block, KeyTile *tile, real *s) {
         memset(row + seen, 0, unseen * sizeof(real));
 
         const real *at = block->scratch + r * columns;
-        for (size_t c = 0; c < seen; c++) {
-            const int32_t n = (int32_t)row[c];
-            s[c] += at[n] + fraction[c] * (at[n + 1] - at[n]);
+        int32_t n[TILE_COLUMNS];
+        for (size_t c = 0; c < seen; c++) n[c] = (int32_t)row[c];
+        for (size_t c = 0; c < seen; c += LANES) {
+            const Lanes near = lanes_gather(at, n + c), far = lanes_gather(at + 1, n + c);
+            lanes_store(s + c, lanes_load(s + c) + near + lanes_load(fraction + c) * (far - near));
         }
     }
 }
@@ -173,23 +175,21 @@ static void add_to_logits(const QueryBlock *block, const KeyTile *tile, size_t c
 }
 
 /* forward: s += e(p) with p_j = g_j + g_j+1 + …, so dg_j = dp_0 + … + dp_j. */
-static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, const real *s,
-                           real *ds, real *slot) {
-    (void)s, (void)slot;
+static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, real *ds,
+                           real *slot) {
+    (void)slot;
     const size_t columns = logits(site->shape), stride = (size_t)tile->stride;
     add_to_logits(block, tile, columns, ds);
     for (size_t r = 0; r < (size_t)block->rows; r++, ds += stride) {
         const size_t seen = tile_visible(block, tile, r);
         const real *gate = tile_plane(tile, GATE, r), *row = tile_plane(tile, ROW, r);
         const real *at = block->scratch + r * columns;
-        real *dp = tile_plane(tile, FRACTION, r); /* not needed any more */
-        for (size_t c = 0; c < seen; c++) {
-            const int32_t n = (int32_t)row[c];
-            dp[c] = ds[c] * (at[n + 1] - at[n]);
-        }
+        int32_t n[TILE_COLUMNS];
+        for (size_t c = 0; c < seen; c++) n[c] = (int32_t)row[c];
         double carry = block->dcarry[r];
         for (size_t c = 0; c < seen; c += LANES) {
-            const Lanes sum = lanes_prefix(lanes_load(dp + c)), g = lanes_load(gate + c);
+            const Lanes slope = lanes_gather(at + 1, n + c) - lanes_gather(at, n + c);
+            const Lanes sum = lanes_prefix(lanes_load(ds + c) * slope), g = lanes_load(gate + c);
             lanes_store(ds + c, lanes_load(ds + c) + (sum + (real)carry) * g * (1 - g));
             carry += (double)sum[LANES - 1];
         }

@@ -234,8 +234,7 @@ static int row_scratch(const EncodingShape *shape) {
 static size_t within_reach(const Site *site, const QueryBlock *block, size_t *from) {
     const DistanceRows by = c2p_rows(site);
     const size_t end = block->first + (size_t)block->rows;
-    const RowRange range = distance_range(&by, site, block->first, (size_t)block->rows, 0,
-                                          site->shape->causal ? end : site->length);
+    const RowRange range = block_range(&by, site, block, site->shape->causal ? end : site->length);
     *from = range.from / GEMM_ROWS * GEMM_ROWS;
     return round_up(range.to + 1, GEMM_ROWS) - *from;
 }
@@ -263,85 +262,121 @@ static void open_backward(const Site *site, QueryBlock *block, real *slot) {
 
 static void score_c2p(const Site *site, QueryBlock *block, KeyTile *tile, real *s) {
     const DistanceRows by = c2p_rows(site);
-    const size_t columns = (size_t)tile->columns;
-    int32_t row[TILE_COLUMNS];
-    for (size_t r = 0; r < (size_t)block->rows; r++, s += tile->stride) {
-        const real *from = block->scratch + r * padded_rows(site->shape);
-        distance_rows(&by, site, block->first + r, tile->first, columns, row);
-        for (size_t c = 0; c < columns; c++) s[c] += from[row[c]];
-    }
+    const size_t padded = padded_rows(site->shape), columns = (size_t)tile->columns;
+    TileRows rows;
+    tile_rows(&rows, &by, site, block, tile);
+    for (size_t r = 0; r < (size_t)block->rows; r++)
+        tile_gather(&rows, r, columns, block->scratch + r * padded, s + r * (size_t)tile->stride);
 }
 
 static void score_c2p_backward(const Site *site, QueryBlock *block, KeyTile *tile, const real *ds) {
     const DistanceRows by = c2p_rows(site);
-    int32_t row[TILE_COLUMNS];
-    for (size_t r = 0; r < (size_t)block->rows; r++, ds += tile->stride) {
-        distance_rows(&by, site, block->first + r, tile->first, (size_t)tile->columns, row);
-        add_by_row(block->dscratch + r * padded_rows(site->shape), row, ds, (size_t)tile->columns);
-    }
+    const size_t padded = padded_rows(site->shape), columns = (size_t)tile->columns;
+    TileRows rows;
+    tile_rows(&rows, &by, site, block, tile);
+    for (size_t r = 0; r < (size_t)block->rows; r++)
+        tile_scatter(&rows, r, columns, ds + r * (size_t)tile->stride,
+                     block->dscratch + r * padded);
 }
 
 /* ---- position-to-content: 16 keys at a time meet the rows that the block sees them by -------- */
 
 enum { KEYS = GEMM_ROWS };
 
-/* Keys `key` … of the sequence, KEYS of them: Qr's rows from … from + count - 1. */
-typedef struct {
-    DistanceRows by;
-    size_t key, from, count;
-} Window;
-
-static Window window_of(const Site *site, const QueryBlock *block, size_t key) {
-    Window w = {.by = p2c_rows(site), .key = key};
-    const RowRange range =
-        distance_range(&w.by, site, block->first, (size_t)block->rows, key, KEYS);
-    w.from = range.from;
-    w.count = round_up(range.to - range.from + 1, GEMM_ROWS);
-    return w;
-}
-/* Places in the products [count, KEYS] of the window for one query. */
-static void places(const Site *site, const Window *w, size_t query, int32_t place[KEYS]) {
-    distance_rows(&w->by, site, query, w->key, KEYS, place);
-    for (int c = 0; c < KEYS; c++) place[c] = (place[c] - (int32_t)w->from) * KEYS + c;
-}
+/* Products of rows of Qr with the keys: [rows, KEYS], in the room of the scratch. */
 static real *products(const Site *site, const QueryBlock *block) {
     return block->scratch + TILE_ROWS * logits(site->shape);
 }
+/* Where the product of each key is that row r of the block sees. */
+static inline void places(const TileRows *rows, size_t r, size_t c, size_t from,
+                          int32_t place[restrict KEYS]) {
+    tile_rows_of(rows, r, c, KEYS, place);
+#pragma omp simd
+    for (int i = 0; i < KEYS; i++) place[i] = (place[i] - (int32_t)from) * KEYS + i;
+}
+
+/* Keys that are far from the whole block have one row x: s[r][c] += scaled x · k_c for every r. */
+static void add_one_row(const KeyTile *tile, size_t c, size_t d, size_t rows, real scaled,
+                        const real *x, real *s) {
+    const size_t stride = (size_t)tile->stride;
+    for (size_t i = c; i < c + KEYS; i += LANES) {
+        Lanes product = {0};
+        for (size_t n = 0; n < d; n++) product += x[n] * lanes_load(tile->kt + n * stride + i);
+        product *= scaled;
+        for (size_t r = 0; r < rows; r++)
+            lanes_store(s + r * stride + i, lanes_load(s + r * stride + i) + product);
+    }
+}
+static void add_one_row_backward(const KeyTile *tile, size_t c, size_t d, size_t rows, real scaled,
+                                 const real *x, real *restrict dx, const real *ds) {
+    const size_t stride = (size_t)tile->stride;
+    for (size_t i = c; i < c + KEYS; i += LANES) {
+        Lanes dproduct = {0};
+        for (size_t r = 0; r < rows; r++) dproduct += lanes_load(ds + r * stride + i);
+        dproduct *= scaled;
+        for (size_t lane = 0; lane < LANES; lane++) {
+            const real *k = tile->k + (i + lane) * d, by = dproduct[lane];
+            real *dk = tile->dk + (i + lane) * d;
+            for (size_t n = 0; n < d; n++) {
+                dk[n] += by * x[n];
+                dx[n] += by * k[n];
+            }
+        }
+    }
+}
 
 static void score_p2c(const Site *site, QueryBlock *block, KeyTile *tile, real *s) {
+    const DistanceRows by = p2c_rows(site);
     const size_t d = (size_t)site->shape->head_width, stride = (size_t)tile->stride;
-    const real *rows = site->prepared + layout(site->shape).query, by = (real)scale(site->shape);
-    real *product = products(site, block);
-    int32_t place[KEYS];
+    const real *qr = site->prepared + layout(site->shape).query, scaled = (real)scale(site->shape);
+    real *restrict product = products(site, block);
+    TileRows rows;
+    tile_rows(&rows, &by, site, block, tile);
     for (size_t c = 0; c < (size_t)tile->columns; c += KEYS) {
-        const Window w = window_of(site, block, tile->first + c);
-        gemm(w.count, KEYS, d, rows + w.from * d, d, tile->kt + c, stride, 0, product, KEYS);
+        const RowRange range = tile_range(&rows, c, KEYS);
+        if (range.from == range.to) {
+            add_one_row(tile, c, d, (size_t)block->rows, scaled, qr + range.from * d, s);
+            continue;
+        }
+        gemm(range.to - range.from + 1, KEYS, d, qr + range.from * d, d, tile->kt + c, stride, 0,
+             product, KEYS);
         for (size_t r = 0; r < (size_t)block->rows; r++) {
-            real *to = s + r * stride + c;
-            places(site, &w, block->first + r, place);
-            for (int i = 0; i < KEYS; i++) to[i] += by * product[place[i]];
+            real *restrict to = s + r * stride + c;
+            int32_t place[KEYS];
+            places(&rows, r, c, range.from, place);
+            for (int i = 0; i < KEYS; i += LANES)
+                lanes_store(to + i, lanes_load(to + i) + scaled * lanes_gather(product, place + i));
         }
     }
 }
 
 static void score_p2c_backward(const Site *site, QueryBlock *block, KeyTile *tile, const real *ds,
-                               real *drows) {
+                               real *dqr) {
+    const DistanceRows by = p2c_rows(site);
     const size_t d = (size_t)site->shape->head_width, stride = (size_t)tile->stride;
-    const real *rows = site->prepared + layout(site->shape).query, by = (real)scale(site->shape);
-    real *dproduct = products(site, block);
-    int32_t place[KEYS];
+    const real *qr = site->prepared + layout(site->shape).query, scaled = (real)scale(site->shape);
+    real *restrict dproduct = products(site, block);
+    TileRows rows;
+    tile_rows(&rows, &by, site, block, tile);
     for (size_t c = 0; c < (size_t)tile->columns; c += KEYS) {
-        const Window w = window_of(site, block, tile->first + c);
-        memset(dproduct, 0, w.count * KEYS * sizeof(real));
+        const RowRange range = tile_range(&rows, c, KEYS);
+        if (range.from == range.to) {
+            add_one_row_backward(tile, c, d, (size_t)block->rows, scaled, qr + range.from * d,
+                                 dqr + range.from * d, ds);
+            continue;
+        }
+        const size_t count = gemm_rows(range.to - range.from + 1);
+        memset(dproduct, 0, count * KEYS * sizeof(real));
         for (size_t r = 0; r < (size_t)block->rows; r++) {
-            const real *from = ds + r * stride + c;
-            places(site, &w, block->first + r, place);
-            for (int i = 0; i < KEYS; i++) dproduct[place[i]] += by * from[i];
+            const real *restrict from = ds + r * stride + c;
+            int32_t place[KEYS];
+            places(&rows, r, c, range.from, place);
+            for (int i = 0; i < KEYS; i++) dproduct[place[i]] += scaled * from[i];
         }
         /* forward: product = Qr · kᵀ */
-        gemm_transposed(KEYS, d, w.count, dproduct, KEYS, rows + w.from * d, d, 1,
+        gemm_transposed(KEYS, d, count, dproduct, KEYS, qr + range.from * d, d, 1,
                         tile->dk + c * d, d);
-        gemm(w.count, d, KEYS, dproduct, KEYS, tile->k + c * d, d, 1, drows + w.from * d, d);
+        gemm(count, d, KEYS, dproduct, KEYS, tile->k + c * d, d, 1, dqr + range.from * d, d);
     }
 }
 
@@ -350,9 +385,8 @@ static void score(const Site *site, QueryBlock *block, KeyTile *tile, real *s) {
     if (has_p2c(site->shape)) score_p2c(site, block, tile, s);
 }
 
-static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, const real *s,
-                           real *ds, real *slot) {
-    (void)s;
+static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, real *ds,
+                           real *slot) {
     if (has_c2p(site->shape)) score_c2p_backward(site, block, tile, ds);
     if (has_p2c(site->shape))
         score_p2c_backward(site, block, tile, ds, slot + layout(site->shape).query);

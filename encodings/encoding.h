@@ -218,10 +218,11 @@ typedef struct Encoding {
     void (*open_backward)(const Site *site, QueryBlock *block, real *slot);
 
     /* s[rows, stride] += something; may advance the carry. Backward: ds in place; adds to dq,
-       dscratch, dk, dscans, dcarry and the slot. s holds the scores as forward left them. */
+       dscratch, dk, dscans, dcarry and the slot. What it needs of the scores, score leaves in the
+       tile's scratch: score runs again before it. */
     void (*score)(const Site *site, QueryBlock *block, KeyTile *tile, real *s);
-    void (*score_backward)(const Site *site, QueryBlock *block, KeyTile *tile, const real *s,
-                           real *ds, real *slot);
+    void (*score_backward)(const Site *site, QueryBlock *block, KeyTile *tile, real *ds,
+                           real *slot);
 
     /* Replaces the softmax: s[rows, stride] → probabilities in place. Backward: p as forward left
        it; dp in place from the gradient of the probabilities to that of the scores. */

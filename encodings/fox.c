@@ -10,7 +10,8 @@
    kept in double. */
 #include "encodings/encoding.h"
 
-#include <math.h>
+#include "src/simd.h"
+
 #include <stdlib.h>
 
 enum { WEIGHT, BIAS };
@@ -89,24 +90,27 @@ static void scan_backward(const Site *site, const real *gate, size_t stride, con
 
 static void score(const Site *site, QueryBlock *block, KeyTile *tile, real *s) {
     (void)site;
+    const double *restrict keys = tile->scans;
     for (size_t r = 0; r < (size_t)block->rows; r++, s += tile->stride) {
-        const double own = block->scans[r], *restrict keys = tile->scans;
+        const double own = block->scans[r];
         for (size_t c = 0; c < (size_t)tile->columns; c++) s[c] += (real)(own - keys[c]);
     }
 }
 
-static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, const real *s,
-                           real *ds, real *slot) {
-    (void)site, (void)s, (void)slot;
+static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, real *ds,
+                           real *slot) {
+    (void)site, (void)slot;
+    real keys[TILE_COLUMNS] = {0};
     for (size_t r = 0; r < (size_t)block->rows; r++, ds += tile->stride) {
-        double sum = 0, *restrict keys = tile->dscans;
-#pragma omp simd reduction(+ : sum)
-        for (size_t c = 0; c < (size_t)tile->columns; c++) {
-            sum += (double)ds[c];
-            keys[c] -= (double)ds[c];
+        Lanes sum = {0};
+        for (size_t c = 0; c < (size_t)tile->columns; c += LANES) {
+            const Lanes d = lanes_load(ds + c);
+            lanes_store(keys + c, lanes_load(keys + c) + d);
+            sum += d;
         }
-        block->dscans[r] += sum;
+        block->dscans[r] += (double)lanes_sum(sum);
     }
+    for (size_t c = 0; c < (size_t)tile->columns; c++) tile->dscans[c] -= (double)keys[c];
 }
 
 static void tables(const EncodingShape *shape, const real *const *const *values, size_t length,

@@ -123,60 +123,52 @@ static void open_backward(const Site *site, QueryBlock *block, real *slot) {
 
 static void score(const Site *site, QueryBlock *block, KeyTile *tile, real *s) {
     const DistanceRows by = distances(site->shape);
-    const size_t columns = (size_t)tile->columns;
-    int32_t row[TILE_COLUMNS];
-    for (size_t r = 0; r < (size_t)block->rows; r++, s += tile->stride) {
-        const real *from = block->scratch + r * row_stride(site->shape);
-        distance_rows(&by, site, block->first + r, tile->first, columns, row);
-        for (size_t c = 0; c < columns; c++) s[c] += from[row[c]];
-    }
+    const size_t stride = row_stride(site->shape), columns = (size_t)tile->columns;
+    TileRows rows;
+    tile_rows(&rows, &by, site, block, tile);
+    for (size_t r = 0; r < (size_t)block->rows; r++)
+        tile_gather(&rows, r, columns, block->scratch + r * stride, s + r * (size_t)tile->stride);
 }
 
-static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, const real *s,
-                           real *ds, real *slot) {
-    (void)s, (void)slot;
+static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, real *ds,
+                           real *slot) {
+    (void)slot;
     const DistanceRows by = distances(site->shape);
-    int32_t row[TILE_COLUMNS];
-    for (size_t r = 0; r < (size_t)block->rows; r++, ds += tile->stride) {
-        distance_rows(&by, site, block->first + r, tile->first, (size_t)tile->columns, row);
-        add_by_row(block->dscratch + r * row_stride(site->shape), row, ds, (size_t)tile->columns);
-    }
+    const size_t stride = row_stride(site->shape), columns = (size_t)tile->columns;
+    TileRows rows;
+    tile_rows(&rows, &by, site, block, tile);
+    for (size_t r = 0; r < (size_t)block->rows; r++)
+        tile_scatter(&rows, r, columns, ds + r * (size_t)tile->stride,
+                     block->dscratch + r * stride);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The rows of the table that a tile meets, as columns of a product: from … from + count - 1. */
-static size_t rows_met(const Site *site, const QueryBlock *block, const KeyTile *tile,
-                       size_t *from) {
-    const DistanceRows by = distances(site->shape);
-    const RowRange range = distance_range(&by, site, block->first, (size_t)block->rows, tile->first,
-                                          (size_t)tile->keys);
-    *from = range.from;
-    return round_up(range.to - range.from + 1, GEMM_ROWS);
+/* Probabilities by row of the table, in the second half of the scratch; only the columns of rows
+   that the tile meets, a multiple of 16, are set. */
+static size_t columns_met(const TileRows *rows) {
+    return round_up(rows->range.to - rows->range.from + 1, GEMM_ROWS);
 }
-
-/* Probabilities by row of the table: the second half of the scratch. */
-static real *sum_by_row(const Site *site, QueryBlock *block, KeyTile *tile, const real *p,
-                        size_t from, size_t count) {
-    const DistanceRows by = distances(site->shape);
-    const size_t stride = row_stride(site->shape);
+static real *sum_by_row(const TileRows *rows, const QueryBlock *block, const KeyTile *tile,
+                        size_t stride, const real *p) {
     real *sums = block->scratch + stride / 2;
-    int32_t row[TILE_COLUMNS];
-    for (size_t r = 0; r < (size_t)block->rows; r++, p += tile->stride) {
-        real *to = sums + r * stride;
-        memset(to + from, 0, count * sizeof(real));
-        distance_rows(&by, site, block->first + r, tile->first, (size_t)tile->columns, row);
-        add_by_row(to, row, p, (size_t)tile->columns);
+    for (size_t r = 0; r < (size_t)block->rows; r++) {
+        memset(sums + r * stride + rows->range.from, 0, columns_met(rows) * sizeof(real));
+        tile_scatter(rows, r, (size_t)tile->columns, p + r * (size_t)tile->stride,
+                     sums + r * stride);
     }
-    return sums + from;
+    return sums;
 }
 
 static void value(const Site *site, QueryBlock *block, KeyTile *tile, const real *p, real *o) {
     if (!options_of(site->shape)->values) return;
-    const size_t d = (size_t)site->shape->head_width;
-    size_t from, count = rows_met(site, block, tile, &from);
-    const real *sums = sum_by_row(site, block, tile, p, from, count);
-    gemm((size_t)block->rows, d, count, sums, row_stride(site->shape),
+    const DistanceRows by = distances(site->shape);
+    const size_t d = (size_t)site->shape->head_width, stride = row_stride(site->shape);
+    TileRows rows;
+    tile_rows(&rows, &by, site, block, tile);
+    const size_t from = rows.range.from;
+    const real *sums = sum_by_row(&rows, block, tile, stride, p);
+    gemm((size_t)block->rows, d, columns_met(&rows), sums + from, stride,
          prepared_rows(site, VALUE) + from * d, d, 1, o, d);
 }
 
@@ -184,20 +176,19 @@ static void value_backward(const Site *site, QueryBlock *block, KeyTile *tile, c
                            const real *dout, real *dp, real *slot) {
     if (!options_of(site->shape)->values) return;
     const DistanceRows by = distances(site->shape);
-    const size_t d = (size_t)site->shape->head_width, rows = (size_t)block->rows;
-    const size_t stride = row_stride(site->shape), columns = padded_rows(site->shape) + GEMM_ROWS;
-    size_t from, count = rows_met(site, block, tile, &from);
-    real *sums = sum_by_row(site, block, tile, p, from, count);
+    const size_t d = (size_t)site->shape->head_width, stride = row_stride(site->shape);
+    const size_t n = (size_t)block->rows, all = padded_rows(site->shape) + GEMM_ROWS;
+    TileRows rows;
+    tile_rows(&rows, &by, site, block, tile);
+    const size_t from = rows.range.from, count = columns_met(&rows);
+    real *sums = sum_by_row(&rows, block, tile, stride, p);
     /* forward: o += sums · aV */
-    gemm_transposed(count, d, rows, sums, stride, dout, d, 1,
+    gemm_transposed(count, d, n, sums + from, stride, dout, d, 1,
                     slot + table_reals(site->shape) + from * d, d);
-    gemm(rows, count, d, dout, d, prepared_columns(site, VALUE) + from, columns, 0, sums, stride);
-    int32_t row[TILE_COLUMNS];
-    for (size_t r = 0; r < rows; r++, dp += tile->stride) {
-        const real *dsums = sums + r * stride - from;
-        distance_rows(&by, site, block->first + r, tile->first, (size_t)tile->columns, row);
-        for (size_t c = 0; c < (size_t)tile->columns; c++) dp[c] += dsums[row[c]];
-    }
+    gemm(n, count, d, dout, d, prepared_columns(site, VALUE) + from, all, 0, sums + from, stride);
+    for (size_t r = 0; r < n; r++)
+        tile_gather(&rows, r, (size_t)tile->columns, sums + r * stride,
+                    dp + r * (size_t)tile->stride);
 }
 
 static void tables(const EncodingShape *shape, const real *const *const *values, size_t length,

@@ -277,9 +277,8 @@ static void score(const Site *site, QueryBlock *block, KeyTile *tile, real *s) {
     }
 }
 
-static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, const real *s,
-                           real *ds, real *slot) {
-    (void)s;
+static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, real *ds,
+                           real *slot) {
     const size_t width = (size_t)site->shape->width, d = (size_t)site->shape->head_width;
     const size_t stride = d + width, rows = (size_t)block->rows;
     if (!rising(site)) {

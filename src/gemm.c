@@ -124,6 +124,9 @@ void gemm_transpose(real *to, size_t to_stride, const real *from, size_t from_st
 }
 
 void gemm_start(void) {
+#ifdef __SSE2__
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040); /* flush to zero, take as zero */
+#endif
 #ifdef HAVE_LIBXSMM
     libxsmm_init();
 #if !defined(__AVX2__)

@@ -26,7 +26,9 @@ void gemm_transpose(real *to, size_t to_stride, const real *from, size_t from_st
                     size_t columns);
 
 /* Call once before the first parallel region: starts the libraries, single-threaded, and caps
-   their own choice of instructions at the level of this binary. */
+   their own choice of instructions at the level of this binary. Results too small for a normal
+   number become 0 from then on, in this thread and those that it starts: x86 takes a hundred
+   cycles for each, and where attention decays with distance most probabilities are that small. */
 void gemm_start(void);
 
 /* "LIBXSMM 1.17 + oneDNN 2.6.3 (avx512_core)" or "plain loops". */

@@ -176,9 +176,9 @@ static void rows_score(const Site *site, QueryBlock *block, KeyTile *tile, real 
                 block->scratch[r * HOOK_ROWS + row_of(site, block, tile, r, c)];
 }
 
-static void rows_score_backward(const Site *site, QueryBlock *block, KeyTile *tile, const real *s,
-                                real *ds, real *slot) {
-    (void)s, (void)slot;
+static void rows_score_backward(const Site *site, QueryBlock *block, KeyTile *tile, real *ds,
+                                real *slot) {
+    (void)slot;
     for (size_t r = 0; r < (size_t)block->rows; r++)
         for (size_t c = 0; c < (size_t)tile->keys; c++)
             block->dscratch[r * HOOK_ROWS + row_of(site, block, tile, r, c)] +=

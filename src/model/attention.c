@@ -250,7 +250,7 @@ static void add_bias_backward(const Tile *t, const real *ds, size_t unit) {
         const Model *model = engine->model;
         real *gradients[ENCODING_PARAMETERS];
         real *base = engine->unit_parameters +
-                     (unit % (engine->batch.items * (size_t)model->shape.heads * engine->groups)) *
+                     (unit % (engine->sharers * (size_t)model->shape.heads * engine->groups)) *
                          (model->count - engine->encoding_from);
         for (int k = 0; k < ENCODING_PARAMETERS; k++)
             gradients[k] = base + (model->layers[t->site.layer].encoding[k] - engine->encoding_from);
@@ -448,12 +448,12 @@ static void turn_dp(const Tile *t, const real *p, real *dp, const real *delta) {
             lanes_store(dp + c, lanes_load(p + c) * (lanes_load(dp + c) - delta[r]));
 }
 
-/* The unit of arrays [layers][items of the batch][heads][groups]. */
+/* The unit of arrays [layers][sharers][heads][groups]. */
 static size_t slot_unit(const Place *at, int layer, int head, size_t group) {
     const Engine *engine = at->engine;
     const size_t heads = (size_t)engine->model->shape.heads;
-    return (((size_t)layer * engine->batch.items + at->item) * heads + (size_t)head) *
-               engine->groups +
+    return (((size_t)layer * engine->sharers + at->item % engine->sharers) * heads +
+            (size_t)head) * engine->groups +
            group;
 }
 static real *slot_of(const Place *at, int layer, int head, size_t group) {
@@ -487,7 +487,6 @@ static void backward_block(const Place *at, int layer, int head, const Pack *pac
     const real *d_o_rows = acts->d_o + (at->local * padded + first) * width + (size_t)head * d;
     const real *lse = acts->lse + unit * padded + first;
     real *s = scratch->score, *dp = scratch->dscore, *d_o = scratch->d_o;
-    real *kept = scratch->kept; /* the scores as score left them */
     real *dk = acts->dk + grouped * padded * w, *dv = acts->dv + grouped * padded * d;
     real delta[QUERY_ROWS];
     for (size_t r = 0; r < rows; r++) {
@@ -520,7 +519,6 @@ static void backward_block(const Place *at, int layer, int head, const Pack *pac
         scores(&t, s, true);
         gemm(rows, t.products, d, d_o, d, pack->vt + t.tile.first * d, KEY_COLUMNS, 0, dp,
              KEY_COLUMNS);
-        if (encoding->score_backward) memcpy(kept, s, rows * KEY_COLUMNS * sizeof(real));
         const bool fused = !encoding->normalise && !encoding->value_backward;
         if (fused) softmax_backward(&t, s, dp, lse, delta);
         else if (encoding->normalise) encoding->normalise(&t.site, &t.block, &t.tile, s);
@@ -534,7 +532,7 @@ static void backward_block(const Place *at, int layer, int head, const Pack *pac
         else if (!fused)
             turn_dp(&t, s, dp, delta);
         if (encoding->score_backward)
-            encoding->score_backward(&t.site, &t.block, &t.tile, kept, dp, slot);
+            encoding->score_backward(&t.site, &t.block, &t.tile, dp, slot);
         if (encoding->bias_backward) add_bias_backward(&t, dp, slot_unit(at, layer, head, group));
         /* forward: s = q · kᵀ */
         gemm(rows, w, t.products, dp, KEY_COLUMNS, t.tile.k, w, 1, t.block.dq, w);
@@ -557,9 +555,10 @@ void attention_backward(const Place *at, int layer, int head, const Pack *pack, 
     if (scans) memset(at->acts->dscan + grouped * padded * scans, 0,
                       padded * scans * sizeof(double));
     const size_t unit = slot_unit(at, layer, head, group);
-    if (engine->slot_size)
+    const bool first = at->item < engine->sharers;
+    if (engine->slot_size && first)
         memset(engine->unit_slots + unit * engine->slot_size, 0, engine->slot_size * sizeof(real));
-    if (encoding->bias_backward && engine->bias_path != BIAS_SCORE)
+    if (encoding->bias_backward && engine->bias_path != BIAS_SCORE && first)
         memset(engine->unit_distances + unit * engine->span, 0, engine->span * sizeof(double));
     for (size_t block = group; block < engine->query_blocks; block += engine->groups)
         backward_block(at, layer, head, pack, block, group);

@@ -49,6 +49,7 @@ static void cut(Engine *engine) {
     engine->groups = pairs >= ATTENTION_UNITS
                          ? 1
                          : least((ATTENTION_UNITS + pairs - 1) / pairs, engine->query_blocks);
+    engine->sharers = engine->by_sequence ? SLOTS : items;
     engine->ranges = items >= SLOTS ? 1 : SLOTS / items;
 }
 
@@ -110,7 +111,6 @@ static void lay_scratch(const Engine *engine, Arena *arena, Scratch *s) {
     s->wide2 = ARENA_TAKE(arena, BLOCK_ROWS * widest, real);
     s->score = ARENA_TAKE(arena, tile, real);
     s->dscore = ARENA_TAKE(arena, tile, real);
-    s->kept = ARENA_TAKE(arena, encoding->score_backward ? tile : 0, real);
     s->scratch = ARENA_TAKE(arena, tile * (size_t)encoding->score_scratch, real);
     s->o = ARENA_TAKE(arena, QUERY_ROWS * d, real);
     s->d_o = ARENA_TAKE(arena, QUERY_ROWS * d, real);
@@ -125,7 +125,7 @@ static void lay_scratch(const Engine *engine, Arena *arena, Scratch *s) {
 }
 
 static size_t units(const Engine *engine) {
-    return engine->batch.items * (size_t)engine->model->shape.heads * engine->groups;
+    return engine->sharers * (size_t)engine->model->shape.heads * engine->groups;
 }
 
 /* The same calls measure and carve. */
@@ -335,7 +335,7 @@ static void draw_positions(Engine *engine) {
 static void choose_bias_path(Engine *engine) {
     const size_t length = engine->batch.length;
     bool rising = true, whole = true;
-    double most_far = -INFINITY, least_far = INFINITY;
+    double most_far = -(double)INFINITY, least_far = (double)INFINITY;
     for (size_t run = 0; run < engine->runs * engine->layer_runs; run++) {
         const double *p = engine->positions + run * length;
         double lowest = p[0], highest = p[0];
@@ -673,12 +673,12 @@ static void sum_slots(Engine *engine, bool add, real *gradients) {
 static void head_gradients(Engine *engine, int head) {
     const Model *model = engine->model;
     const Encoding *encoding = model->shape.encoding;
-    const size_t heads = (size_t)model->shape.heads, items = engine->batch.items;
+    const size_t heads = (size_t)model->shape.heads, sharers = engine->sharers;
     const size_t count = model->count - engine->encoding_from;
     real *mine = engine->head_parameters + (size_t)head * count;
     memset(mine, 0, count * sizeof(real));
     if (encoding->bias_backward && engine->bias_path == BIAS_SCORE)
-        for (size_t item = 0; item < items; item++)
+        for (size_t item = 0; item < sharers; item++)
             for (size_t group = 0; group < engine->groups; group++) {
                 const size_t unit = (item * heads + (size_t)head) * engine->groups + group;
                 for (size_t i = 0; i < count; i++)
@@ -694,7 +694,7 @@ static void head_gradients(Engine *engine, int head) {
             for (size_t from = 0; from < engine->span; from += CHUNK) {
                 double distance[CHUNK], sum[CHUNK] = {0};
                 const size_t chunk = row_distances(engine, from, distance);
-                for (size_t item = 0; item < items; item++)
+                for (size_t item = 0; item < sharers; item++)
                     for (size_t group = 0; group < engine->groups; group++) {
                         const size_t unit =
                             of_layer + (item * heads + (size_t)head) * engine->groups + group;
@@ -706,7 +706,7 @@ static void head_gradients(Engine *engine, int head) {
         if (!engine->slot_size) continue;
         real *total = engine->unit_slots +
                       (of_layer + (size_t)head * engine->groups) * engine->slot_size;
-        for (size_t item = 0; item < items; item++)
+        for (size_t item = 0; item < sharers; item++)
             for (size_t group = item ? 0 : 1; group < engine->groups; group++) {
                 const size_t unit =
                     of_layer + (item * heads + (size_t)head) * engine->groups + group;

@@ -55,7 +55,6 @@ typedef struct {
     real *wide, *wide2;    /* [BLOCK_ROWS, widest of 3 width, mlp, vocabulary] */
     real *dy;              /* [BLOCK_ROWS, width] */
     real *score, *dscore;  /* [QUERY_ROWS, KEY_COLUMNS] */
-    real *kept;            /* the same, when the encoding has score_backward */
     real *scratch;         /* [score_scratch][QUERY_ROWS, KEY_COLUMNS] */
     real *o, *d_o;         /* [QUERY_ROWS, head_width] */
     real *row, *drow;      /* [QUERY_ROWS, row_scratch] */
@@ -89,6 +88,8 @@ struct Engine {
     int query_rows;
     size_t query_blocks;
     size_t groups;        /* of query blocks in backward: a function of the shape alone */
+    size_t sharers;       /* items i, i + sharers, … gather an encoding's gradients in one place:
+                             one thread takes them in order */
     size_t ranges;        /* of rows of an item, for the slots: likewise */
     bool whole_unit;      /* enough (item, head) pairs: each is packed and done by one thread */
     double weight;        /* of a scored token in the loss */
@@ -111,9 +112,9 @@ struct Engine {
 
     /* backward */
     real *slots;             /* [SLOTS][model->count] */
-    real *unit_slots;        /* [layers][items][heads][groups][slot_size] */
-    double *unit_distances;  /* [layers][items][heads][groups][span], d bias by distance */
-    real *unit_parameters;   /* [items][heads][groups][model->count - encoding_from], BIAS_SCORE */
+    real *unit_slots;        /* [layers][sharers][heads][groups][slot_size] */
+    double *unit_distances;  /* [layers][sharers][heads][groups][span], d bias by distance */
+    real *unit_parameters;   /* [sharers][heads][groups][reals from encoding_from], BIAS_SCORE */
     real *head_parameters;   /* [heads][the same] */
     size_t encoding_from;    /* the encoding's parameters are values[encoding_from …] */
     real *transposed;        /* [model->count] every matrix, transposed, at its own offset */
