@@ -314,29 +314,24 @@ static SmallModelOwner *model_of(const Encoding *encoding, bool bidirectional) {
                                             .bias = true});
 }
 
-static bool can_be_bidirectional(const Encoding *encoding) {
-    return !encoding->needs_causal;
-}
-
-/* Calls test(model, name) for every encoding, causal and (where it has a meaning) bidirectional. */
+/* Calls test(model, name) for an encoding, causal and (both) where it has a meaning bidirectional.
+ */
 typedef void OfModel(Model *model, const char *what);
 
-static void for_models(OfModel *test, bool both) {
+static void for_models(int index, OfModel *test, bool both) {
+    const Encoding *encoding = tested_encoding((size_t)index);
     gemm_start();
     omp_set_num_threads(1); /* threads are the matter of test_model.c; alone it is quicker */
-    for (size_t e = 0; e < tested_encodings(); e++)
-        for (int bidirectional = 0; bidirectional <= both; bidirectional++) {
-            const Encoding *encoding = tested_encoding(e);
-            if (bidirectional && !can_be_bidirectional(encoding)) continue;
-            char what[80];
-            snprintf(what, sizeof what, "%s%s", encoding->name,
-                     bidirectional ? ", bidirectional" : "");
-            SmallModelOwner *owner = model_of(encoding, bidirectional);
-            ck_assert_msg(!model_refuse(&owner->model->shape), "%s: %s", what,
-                          model_refuse(&owner->model->shape));
-            test(owner->model, what);
-            small_model_free(owner);
-        }
+    for (int bidirectional = 0; bidirectional <= both; bidirectional++) {
+        if (bidirectional && encoding->needs_causal) continue;
+        char what[80];
+        snprintf(what, sizeof what, "%s%s", encoding->name, bidirectional ? ", bidirectional" : "");
+        SmallModelOwner *owner = model_of(encoding, bidirectional);
+        ck_assert_msg(!model_refuse(&owner->model->shape), "%s: %s", what,
+                      model_refuse(&owner->model->shape));
+        test(owner->model, what);
+        small_model_free(owner);
+    }
 }
 
 /* Logits of a batch, in memory of the caller. */
@@ -404,7 +399,7 @@ static void one_causality(Model *model, const char *what) {
 }
 
 START_TEST(causality) {
-    for_models(one_causality, false);
+    for_models(_i, one_causality, false);
 }
 END_TEST
 
@@ -439,7 +434,7 @@ static void one_padding(Model *model, const char *what) {
 }
 
 START_TEST(padding_on_the_right) {
-    for_models(one_padding, true);
+    for_models(_i, one_padding, true);
 }
 END_TEST
 
@@ -472,7 +467,7 @@ static void one_batch(Model *model, const char *what) {
 }
 
 START_TEST(batch_invariance) {
-    for_models(one_batch, true);
+    for_models(_i, one_batch, true);
 }
 END_TEST
 
@@ -522,50 +517,47 @@ static void one_packing(Model *model, const char *what) {
 }
 
 START_TEST(padding_and_packing) {
-    for_models(one_packing, true);
+    for_models(_i, one_packing, true);
 }
 END_TEST
 
 /* B39: a padding token sees nothing: its attention is exactly 0, so are the gradients of its q, k
    and v, and nothing of the model becomes NaN. Read from the engine's own memory. */
-START_TEST(a_row_that_sees_nothing) {
+static void one_empty_row(Model *model, const char *what) {
     enum { LENGTH = 40, PADS = 3 };
-    gemm_start();
-    for (size_t e = 0; e < tested_encodings(); e++) {
-        const Encoding *encoding = tested_encoding(e);
-        SmallModelOwner *owner = small_model_create(
-            &(SmallModel){.encoding = encoding, .layers = 1, .heads = 2, .head_width = 8});
-        Model *model = owner->model;
-        const size_t width = (size_t)model->shape.width;
-        SmallBatch *b = small_batch_create(model, 1, LENGTH, 1);
-        for (size_t i = 0; i < LENGTH; i++) {
-            b->segments[i] = i < PADS || i == 20 ? -1 : 0;
-            b->scored[i] = b->segments[i] == 0;
-        }
-        b->batch.segments = b->segments;
-        real *gradients = ALLOCATE(model->count, real);
-        Engine *engine = engine_create(model);
-        engine_gradient(engine, &b->batch, 0.1, false, gradients, &b->output);
-        const Activations *acts = engine->activations;
-        bool other_rows = false;
-        for (size_t i = 0; i < LENGTH; i++)
-            for (size_t c = 0; c < 3 * width; c++) {
-                const real dqkv = acts->dqkv[i * 3 * width + c];
-                if (b->segments[i] < 0 && (dqkv != 0 || acts->o[i * width + c % width] != 0))
-                    ck_abort_msg("%s: padding %zu has output %g, gradient of q, k, v %g",
-                                 encoding->name, i, (double)acts->o[i * width + c % width],
-                                 (double)dqkv);
-                other_rows |= dqkv != 0;
-            }
-        ck_assert(other_rows);
-        for (size_t i = 0; i < model->count; i++)
-            ck_assert_msg(isfinite(gradients[i]), "%s: gradient %zu", encoding->name, i);
-        for (size_t i = 0; i < LENGTH; i++) ck_assert(isfinite(b->output.loss[i]));
-        free(gradients);
-        engine_free(engine);
-        small_batch_free(b);
-        small_model_free(owner);
+    const size_t width = (size_t)model->shape.width;
+    SmallBatch *b = small_batch_create(model, 1, LENGTH, 1);
+    for (size_t i = 0; i < LENGTH; i++) {
+        b->segments[i] = i < PADS || i == 20 ? -1 : 0;
+        b->scored[i] = b->segments[i] == 0;
     }
+    b->batch.segments = b->segments;
+    real *gradients = ALLOCATE(model->count, real);
+    Engine *engine = engine_create(model);
+    engine_gradient(engine, &b->batch, 0.1, false, gradients, &b->output);
+    /* o of the first layer, dqkv of the layer that backward did last: the first too */
+    const Activations *acts = engine->activations;
+    bool other_rows = false;
+    for (size_t i = 0; i < LENGTH; i++)
+        for (size_t c = 0; c < 3 * width; c++) {
+            const real o = acts->o[i * width + c % width], dqkv = acts->dqkv[i * 3 * width + c];
+            if (b->segments[i] < 0 && (o != 0 || dqkv != 0))
+                ck_abort_msg("%s: padding %zu has output %g, gradient of q, k, v %g", what, i,
+                             (double)o, (double)dqkv);
+            other_rows |= dqkv != 0;
+        }
+    ck_assert(other_rows);
+    for (size_t i = 0; i < model->count; i++)
+        if (!isfinite(gradients[i]))
+            ck_abort_msg("%s: gradient %zu is %g", what, i, (double)gradients[i]);
+    for (size_t i = 0; i < LENGTH; i++) ck_assert(isfinite(b->output.loss[i]));
+    free(gradients);
+    engine_free(engine);
+    small_batch_free(b);
+}
+
+START_TEST(a_row_that_sees_nothing) {
+    for_models(_i, one_empty_row, true);
 }
 END_TEST
 
@@ -635,17 +627,18 @@ Suite *suite_attention(void);
 Suite *suite_attention(void) {
     Suite *suite = suite_create("attention");
     TCase *tests = tcase_create("attention");
+    const int all = (int)tested_encodings();
     tcase_add_test(tests, plain_softmax);
     tcase_add_test(tests, large_scores);
     tcase_add_test(tests, bias_by_distance);
     tcase_add_test(tests, windows);
     tcase_add_test(tests, row_scratch_and_values);
     tcase_add_test(tests, carry_order);
-    tcase_add_test(tests, causality);
-    tcase_add_test(tests, padding_on_the_right);
-    tcase_add_test(tests, batch_invariance);
-    tcase_add_test(tests, padding_and_packing);
-    tcase_add_test(tests, a_row_that_sees_nothing);
+    tcase_add_loop_test(tests, causality, 0, all);
+    tcase_add_loop_test(tests, padding_on_the_right, 0, all);
+    tcase_add_loop_test(tests, batch_invariance, 0, all);
+    tcase_add_loop_test(tests, padding_and_packing, 0, all);
+    tcase_add_loop_test(tests, a_row_that_sees_nothing, 0, all);
     tcase_add_test(tests, three_ways_to_a_bias);
     tcase_add_test(tests, nan_is_seen);
     suite_add_tcase(suite, tests);

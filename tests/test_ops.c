@@ -76,8 +76,33 @@ START_TEST(sigmoid_is_accurate) {
     }
     ck_assert(lanes_sigmoid(lanes_all(0))[0] == (real)0.5);
     ck_assert(lanes_sigmoid(lanes_all((real)INFINITY))[0] == 1);
-    ck_assert(lanes_sigmoid(lanes_all(-(real)INFINITY))[0] < (real)1e-37);
+    ck_assert(lanes_sigmoid(lanes_all(-(real)INFINITY))[0] == 0);
+    ck_assert(lanes_sigmoid(lanes_all(-88))[0] == 0);
     ck_assert(isnan(lanes_sigmoid(lanes_all((real)NAN))[0]));
+}
+END_TEST
+
+START_TEST(softplus_is_accurate) {
+    for (double x = -80; x <= 80; x += 0.0131) {
+        const real at = (real)x;
+        const double exact = fmax((double)at, 0) + log1p(exp(-fabs((double)at)));
+        near_value("softplus", 0, (double)lanes_softplus(lanes_all(at))[0], exact,
+                   TOLERANCE_EXP2 * (2 + fabs(x)) * exact);
+    }
+    ck_assert(lanes_softplus(lanes_all(-(real)INFINITY))[0] == 0);
+    ck_assert(lanes_softplus(lanes_all((real)INFINITY))[0] == (real)INFINITY);
+    ck_assert(isnan(lanes_softplus(lanes_all((real)NAN))[0]));
+}
+END_TEST
+
+START_TEST(lanes_sum_from_either_side) {
+    real x[LANES];
+    for (int lane = 0; lane < LANES; lane++) x[lane] = (real)(1 << lane);
+    const Lanes prefix = lanes_prefix(lanes_load(x)), suffix = lanes_suffix(lanes_load(x));
+    for (int lane = 0; lane < LANES; lane++) {
+        ck_assert(prefix[lane] == (real)((2 << lane) - 1));
+        ck_assert(suffix[lane] == (real)((1 << LANES) - (1 << lane)));
+    }
 }
 END_TEST
 
@@ -584,7 +609,9 @@ Suite *suite_ops(void) {
     tcase_add_test(tests, exp2_is_accurate);
     tcase_add_test(tests, exp2_at_the_ends);
     tcase_add_test(tests, sigmoid_is_accurate);
+    tcase_add_test(tests, softplus_is_accurate);
     tcase_add_test(tests, lanes_add_and_compare);
+    tcase_add_test(tests, lanes_sum_from_either_side);
     tcase_add_test(tests, products);
     tcase_add_test(tests, bits_of_a_product);
     tcase_add_test(tests, transposing);
