@@ -89,7 +89,7 @@ events killed >"$work/events.killed"
 holds 'and the same log' cmp "$work/events.long" "$work/events.killed"
 
 # One owner at a time.
-endless='seed=7 train.stages.1.steps=9000000 --quiet'
+endless='seed=7 train.stages.1.steps=100000 --quiet'
 # shellcheck disable=SC2086
 "$program" tests/resume.lua $endless --output "$work/owned" >/dev/null 2>&1 &
 owner=$!
@@ -101,7 +101,7 @@ holds 'and told who works on it' says err "process $owner on "
 kill -TERM $owner # not INT, which a child behind sh's & is to ignore
 wait $owner
 holds 'a signal ends the owner with 75' [ $? = 75 ]
-"$program" tests/resume.lua seed=8 train.stages.1.steps=9000000 --fresh --output "$work/fresh" \
+"$program" tests/resume.lua seed=8 train.stages.1.steps=100000 --fresh --output "$work/fresh" \
     >"$work/out" 2>"$work/err" </dev/null &
 owner=$!
 while [ -z "$(find "$work/fresh" -name events.jsonl 2>/dev/null)" ]; do sleep 0.1; done
