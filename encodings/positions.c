@@ -59,8 +59,8 @@ static const char *refuse_randomized(const void *options, size_t length) {
     const int64_t bound = ((const RandomizedOptions *)options)->N;
     if (length <= (size_t)bound) return NULL;
     snprintf(reason, sizeof reason,
-             "randomized positions have N = %lld places, length %zu needs as many", (long long)bound,
-             length);
+             "randomized positions have N = %lld places, length %zu needs as many",
+             (long long)bound, length);
     return reason;
 }
 

@@ -54,7 +54,8 @@ void *allocate(size_t count, size_t size) {
     void *block = aligned_alloc(alignment, room);
     if (!block) {
         char text[32];
-        die(EXIT_INTERNAL, "the system has no %s of memory to give", bytes_text((double)room, text));
+        die(EXIT_INTERNAL, "the system has no %s of memory to give",
+            bytes_text((double)room, text));
     }
 #if defined(__linux__)
     if (alignment == HUGE_PAGE) madvise(block, room, MADV_HUGEPAGE);

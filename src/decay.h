@@ -15,8 +15,8 @@ typedef struct {
                       encodings that do not rotate */
 } ScoreDecay;
 
-/* Over a few examples of the evaluation stream, of DECAY_LENGTH tokens where the task makes such, or
-   of the trained length; length 0 where neither serves. */
+/* Over a few examples of the evaluation stream, of DECAY_LENGTH tokens where the task makes such,
+   or of the trained length; length 0 where neither serves. */
 enum { DECAY_LENGTH = 512, DECAY_EXAMPLES = 4 };
 ScoreDecay decay_measure(const Config *config, const Model *model, Engine *engine);
 void decay_free(ScoreDecay *decay);

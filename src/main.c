@@ -21,7 +21,8 @@ static const struct {
     const char *name, *arguments, *summary;
     int (*act)(const Command *command);
 } commands[] = {
-    {"", "CONFIG.lua [KEY=VALUE ...]", "train, evaluate, write results/NAME/ID/run.h5", command_run},
+    {"", "CONFIG.lua [KEY=VALUE ...]", "train, evaluate, write results/NAME/ID/run.h5",
+     command_run},
     {"check", "CONFIG.lua [KEY=VALUE ...]",
      "validate; print every value and its source, sizes, time", command_check},
     {"list", "[encodings|tasks|positions|configs|experiments] [NAME]",

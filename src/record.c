@@ -150,7 +150,7 @@ void record_snapshot(Record *r, const Model *model, int64_t step) {
     r->snapshot_step[r->snapshot_rows++] = step;
 }
 
-/* ---- checkpoint -------------------------------------------------------------------------------- */
+/* ---- checkpoint ------------------------------------------------------------------------------ */
 
 #ifdef REAL_DOUBLE
 static const StoreType REAL_TYPE = STORE_FLOAT64;
@@ -255,7 +255,7 @@ void record_state_free(RecordState *state) {
     free(state->checkpoint.arrays);
 }
 
-/* ---- result file --------------------------------------------------------------------------------- */
+/* ---- result file ----------------------------------------------------------------------------- */
 
 /* The bins of the last evaluation, as columns. */
 typedef struct {

@@ -160,7 +160,7 @@ static int64_t read_checkpoint(Run *run) {
     return log_bytes;
 }
 
-/* ---- events and results ------------------------------------------------------------------------ */
+/* ---- events and results ---------------------------------------------------------------------- */
 
 static void check_event(const Run *run, int error) {
     if (error) output_failed(run->events_path, error);
@@ -240,7 +240,7 @@ static void evaluate_all(Run *run) {
     log_evaluation(run);
 }
 
-/* ---- training ---------------------------------------------------------------------------------- */
+/* ---- training -------------------------------------------------------------------------------- */
 
 static ProgressState progress_state(const Run *run) {
     const Trainer *t = run->trainer;
@@ -319,7 +319,7 @@ static void train(Run *run) {
     }
 }
 
-/* ---- the table at the end ------------------------------------------------------------------------ */
+/* ---- the table at the end -------------------------------------------------------------------- */
 
 static void print_table(const Run *run, const Evaluation *evaluations, size_t count,
                         int64_t trained) {

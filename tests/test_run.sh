@@ -56,8 +56,8 @@ for threads in 1 3; do
     holds "$threads threads: the same bits" same whole "threads$threads"
 done
 
-# Stopped by signals and killed again and again; each time it may work a little longer, so that a slow
-# machine ends too and a fast one is stopped at all.
+# Stopped by signals and killed again and again; each time it may work a little longer, so that a
+# slow machine ends too and a fast one is stopped at all.
 slow='train.stages.1.steps=400 train.stages.2.steps=400 train.checkpoint_every=40'
 slow="$slow evaluate.every=100 --threads 1"
 # shellcheck disable=SC2086 # words

@@ -1,5 +1,5 @@
-/* ./harness bench: training steps of a config against the peak of this machine, measured in the same
-   run. The step is the one that training does: data, forward, backward, clipping, AdamW. */
+/* ./harness bench: training steps of a config against the peak of this machine, measured in the
+   same run. The step is the one that training does: data, forward, backward, clipping, AdamW. */
 #include "src/command/command.h"
 
 #include "src/bench.h"

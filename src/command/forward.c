@@ -132,7 +132,7 @@ static void check_input(const Command *command, const Model *model, const Input 
     if (reason) die(EXIT_FAILED, "%s: not defined: %s", what, reason);
 }
 
-/* ---- output ------------------------------------------------------------------------------------ */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void write_array(StoreWriter *writer, const char *path, const real *data, int rank,
                         const size_t *dims, const char *axes) {

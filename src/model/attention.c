@@ -253,7 +253,8 @@ static void add_bias_backward(const Tile *t, const real *ds, size_t unit) {
                      (unit % (engine->sharers * (size_t)model->shape.heads * engine->groups)) *
                          (model->count - engine->encoding_from);
         for (int k = 0; k < ENCODING_PARAMETERS; k++)
-            gradients[k] = base + (model->layers[t->site.layer].encoding[k] - engine->encoding_from);
+            gradients[k] =
+                base + (model->layers[t->site.layer].encoding[k] - engine->encoding_from);
         for (size_t c = 0; c < limit; c++) ddistance[c] = (double)ds[c];
         t->encoding->bias_backward(&t->site, limit, distance, ddistance, gradients);
     }
@@ -605,9 +606,9 @@ void attention_finish(const Place *at, int layer, int head) {
     if (encoding->scan_backward) {
         const size_t gates = (size_t)encoding->gates, stride = heads * gates;
         const size_t unit = place_unit(at, layer, head);
-        encoding->scan_backward(&site,
-                                acts->gate + place_row(at, layer, 0) * stride + (size_t)head * gates,
-                                stride, acts->scan + unit * padded * scans, dscan,
-                                acts->dgate + at->local * padded * stride + (size_t)head * gates);
+        const real *gate = acts->gate + place_row(at, layer, 0) * stride + (size_t)head * gates;
+        real *dgate = acts->dgate + at->local * padded * stride + (size_t)head * gates;
+        encoding->scan_backward(&site, gate, stride, acts->scan + unit * padded * scans, dscan,
+                                dgate);
     }
 }

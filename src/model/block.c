@@ -8,7 +8,9 @@
 #include <string.h>
 
 /* Places of dropout in a step: one for the embedding, two a layer. */
-static uint64_t dropout_place(int layer, int which) { return 4 * (uint64_t)layer + (uint64_t)which; }
+static uint64_t dropout_place(int layer, int which) {
+    return 4 * (uint64_t)layer + (uint64_t)which;
+}
 enum { DROP_EMBEDDING = 0, DROP_ATTENTION = 1, DROP_MLP = 2 };
 
 static const real *weight(const Place *at, size_t offset) {
@@ -251,8 +253,8 @@ void block_head(const Place *at, size_t first, size_t rows, real *slot) {
     else
         gemm_transposed(width, vocabulary, rows, y, width, logits, stride, 1, slot + w, vocabulary);
     real *dy = scratch->dy;
-    gemm(rows, width, vocabulary, logits, stride, tied ? weight(at, w) : transposed(at, w), width, 0,
-         dy, width);
+    gemm(rows, width, vocabulary, logits, stride, tied ? weight(at, w) : transposed(at, w), width,
+         0, dy, width);
     real *dx = engine->dx + (at->item * engine->length_padded + first) * width;
     memset(dx, 0, rows * width * sizeof(real));
     norm_gradient(at, PHASE_LOSS, dx, slot, dy, xhat, inverse, model->final_gain, model->final_bias,

@@ -163,7 +163,8 @@ static void lay(Engine *engine, Arena *arena) {
     engine->head_parameters = ARENA_TAKE(arena, heads * encoding_reals, real);
     if (encoding->bias_backward && drawn)
         engine->unit_parameters = ARENA_TAKE(arena, units(engine) * encoding_reals, real);
-    engine->dx = ARENA_TAKE(arena, items * engine->length_padded * (size_t)model->shape.width, real);
+    engine->dx =
+        ARENA_TAKE(arena, items * engine->length_padded * (size_t)model->shape.width, real);
 }
 
 static void grow(void **block, size_t *room, size_t count, size_t size) {
