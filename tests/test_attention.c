@@ -599,6 +599,50 @@ START_TEST(three_ways_to_a_bias) {
 }
 END_TEST
 
+/* Each array of a dump for itself, in both drivers, and for each layer: rows of probabilities sum
+   to 1, and are those that come with the scores. */
+START_TEST(dumps) {
+    enum { LENGTH = 40, ITEMS = 8, H = 2, SIZE = ITEMS * H * LENGTH * LENGTH };
+    gemm_start();
+    omp_set_num_threads(1);
+    SmallModelOwner *owner =
+        small_model_create(&(SmallModel){.encoding = encoding_find("rope"), .heads = H});
+    Model *model = owner->model;
+    int32_t *tokens = random_tokens(model, ITEMS * LENGTH, 6);
+    real *probability = ALLOCATE(2 * SIZE, real), *alone = ALLOCATE(SIZE, real);
+    real *score = ALLOCATE(SIZE, real), *v = ALLOCATE(ITEMS * H * LENGTH * 4, real);
+    Engine *engine = engine_create(model);
+    ModelDump all = {.probability = {probability, probability + SIZE}, .score = {NULL, score}};
+    ModelDump last = {.probability = {NULL, alone}, .v = {v}};
+    Batch batch = {.items = ITEMS, .length = LENGTH, .tokens = tokens};
+    engine_forward(engine, &batch, &(ModelOutput){.dump = &all});
+    engine_forward(engine, &batch, &(ModelOutput){.dump = &last});
+    ck_assert_mem_eq(alone, probability + SIZE, SIZE * sizeof(real));
+    ck_assert(memcmp(probability, probability + SIZE, SIZE * sizeof(real)));
+    for (size_t row = 0; row < 2 * SIZE / LENGTH; row++) {
+        double sum = 0;
+        for (size_t c = 0; c < LENGTH; c++) {
+            const real p = probability[row * LENGTH + c];
+            sum += (double)p;
+            if (c > row % LENGTH && p != 0) ck_abort_msg("row %zu sees %zu", row, c);
+            if (row >= SIZE / LENGTH && !isinf(score[row * LENGTH + c - SIZE]) == (p == 0))
+                ck_abort_msg("row %zu, key %zu: score and probability %g", row, c, (double)p);
+        }
+        if (!(fabs(sum - 1) <= TOLERANCE_ATTENTION)) ck_abort_msg("row %zu sums to %g", row, sum);
+    }
+    /* an item alone, by the other driver */
+    batch.items = 1;
+    batch.tokens += 3 * LENGTH;
+    engine_forward(engine, &batch, &(ModelOutput){.dump = &last});
+    ck_assert_mem_eq(alone, probability + SIZE + 3 * SIZE / ITEMS, SIZE / ITEMS * sizeof(real));
+    real *arrays[] = {probability, alone, score, v};
+    for (size_t i = 0; i < COUNT(arrays); i++) free(arrays[i]);
+    free(tokens);
+    engine_free(engine);
+    small_model_free(owner);
+}
+END_TEST
+
 /* What is not a number must reach the loss: a guard that looks at it must fire. */
 START_TEST(nan_is_seen) {
     gemm_start();
@@ -640,6 +684,7 @@ Suite *suite_attention(void) {
     tcase_add_loop_test(tests, padding_and_packing, 0, all);
     tcase_add_loop_test(tests, a_row_that_sees_nothing, 0, all);
     tcase_add_test(tests, three_ways_to_a_bias);
+    tcase_add_test(tests, dumps);
     tcase_add_test(tests, nan_is_seen);
     suite_add_tcase(suite, tests);
     return suite;

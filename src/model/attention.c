@@ -375,7 +375,10 @@ void attention_forward(const Place *at, int layer, int head, const Pack *pack, s
     for (size_t r = 0; r < rows; r++) most_so_far[r] = never, sum_so_far[r] = 0;
     memset(o, 0, QUERY_ROWS * d * sizeof(real));
     if (carries) memset(t.block.carry, 0, rows * carries * sizeof(double));
-    if (dump) dump_fill(&t, dump->score, never), dump_fill(&t, dump->probability, 0);
+    if (dump) {
+        dump_fill(&t, dump->score, never);
+        dump_fill(&t, dump->probability, encoding->normalise ? 0 : never);
+    }
 
     for (size_t index = highest_tile(&t) + 1; index-- > 0;) {
         if (outside_window(&t, index)) continue;
@@ -386,6 +389,7 @@ void attention_forward(const Place *at, int layer, int head, const Pack *pack, s
             encoding->normalise(&t.site, &t.block, &t.tile, s);
             if (dump) dump_tile(&t, dump->probability, s);
         } else {
+            if (dump) dump_tile(&t, dump->probability, s); /* scores, until lse is known */
             online_softmax(&t, s, o, most_so_far, sum_so_far, d);
         }
         gemm(rows, d, t.products, s, KEY_COLUMNS, pack->v + t.tile.first * d, d, 1, o, d);
@@ -407,15 +411,10 @@ void attention_forward(const Place *at, int layer, int head, const Pack *pack, s
         memcpy(at->acts->carry + (unit * engine->length_padded + t.block.first) * carries,
                t.block.carry, rows * carries * sizeof(double));
 
-    if (dump && !encoding->normalise && dump_block(&t, dump->probability)) {
-        const size_t length = engine->batch.length;
-        const real *score = dump_block(&t, dump->score);
-        real *probability = dump_block(&t, dump->probability);
-        for (size_t r = 0; score && r < rows; r++)
-            for (size_t c = 0; c < length; c++)
-                probability[r * length + c] =
-                    (real)exp((double)score[r * length + c] - (double)lse[r]);
-    }
+    real *probability = dump && !encoding->normalise ? dump_block(&t, dump->probability) : NULL;
+    for (size_t i = 0; probability && i < rows * engine->batch.length; i++)
+        probability[i] =
+            (real)exp((double)probability[i] - (double)lse[i / engine->batch.length]);
 }
 
 /* ---- backward ----------------------------------------------------------------------------- */
