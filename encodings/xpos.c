@@ -72,7 +72,9 @@ static void begin(const Site *site, real *table) {
         const int middle = (int)lround((lowest + highest) / 2 * log2(z));
         for (size_t i = 0; i < site->length; i++) {
             const double angle = site->positions[i] * w;
-            const double factor = ldexp(pow(z, site->positions[i]), -middle);
+            /* z^position, whole powers of two apart: far positions must not underflow */
+            const double power = site->positions[i] * log2(z), whole = floor(power);
+            const double factor = ldexp(exp2(power - whole), (int)(whole - middle));
             real *q = table + i * 4 * pairs + pair, *k = q + 2 * pairs;
             q[0] = (real)(cos(angle) * factor);
             q[pairs] = (real)(sin(angle) * factor);
