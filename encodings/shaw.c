@@ -62,9 +62,9 @@ static int parameters(const EncodingShape *shape, EncodingParameter list[ENCODIN
 /* ---- the tables, as products want them ------------------------------------------------------ */
 
 /* A table [padded, d] and its transpose [d, padded], for keys and for values; the slot holds the
-   gradients of both tables. Products that start at any row of the value table need 16 rows more. */
+   gradients of both tables. */
 static size_t table_reals(const EncodingShape *shape) {
-    return (padded_rows(shape) + GEMM_ROWS) * (size_t)shape->head_width;
+    return padded_rows(shape) * (size_t)shape->head_width;
 }
 static size_t slot_size(const EncodingShape *shape, size_t length) {
     (void)length;
@@ -82,7 +82,7 @@ static const real *prepared_columns(const Site *site, int table) {
 
 static void prepare(const Site *site, real *prepared) {
     const size_t d = (size_t)site->shape->head_width, n = rows_of_table(site->shape);
-    const size_t size = table_reals(site->shape), padded = size / d;
+    const size_t size = table_reals(site->shape), padded = padded_rows(site->shape);
     for (int table = KEY; table <= (options_of(site->shape)->values ? VALUE : KEY); table++) {
         memcpy(prepared, site->parameters[table], n * d * sizeof(real));
         memset(prepared + n * d, 0, (padded - n) * d * sizeof(real));
@@ -103,14 +103,14 @@ static void prepare_backward(const Site *site, const real *slot, real *const *gr
 
 /* The scratch of a block: q · aK, then room for the same number of columns, for values. */
 static int row_scratch(const EncodingShape *shape) {
-    return (int)(2 * (padded_rows(shape) + GEMM_ROWS));
+    return (int)(2 * padded_rows(shape));
 }
 static size_t row_stride(const EncodingShape *shape) { return (size_t)row_scratch(shape); }
 
 static void open(const Site *site, QueryBlock *block) {
     const size_t d = (size_t)site->shape->head_width, columns = padded_rows(site->shape);
-    gemm((size_t)block->rows, columns, d, block->q, d, prepared_columns(site, KEY),
-         columns + GEMM_ROWS, 0, block->scratch, row_stride(site->shape));
+    gemm((size_t)block->rows, columns, d, block->q, d, prepared_columns(site, KEY), columns, 0,
+         block->scratch, row_stride(site->shape));
 }
 
 static void open_backward(const Site *site, QueryBlock *block, real *slot) {
@@ -144,16 +144,18 @@ static void score_backward(const Site *site, QueryBlock *block, KeyTile *tile, r
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Probabilities by row of the table, in the second half of the scratch; only the columns of rows
-   that the tile meets, a multiple of 16, are set. */
-static size_t columns_met(const TileRows *rows) {
-    return round_up(rows->range.to - rows->range.from + 1, GEMM_ROWS);
+/* The rows of the table that the tile meets, in whole groups of 16 from *from. */
+static size_t rows_met(const TileRows *rows, size_t *from) {
+    *from = rows->range.from / GEMM_ROWS * GEMM_ROWS;
+    return round_up(rows->range.to + 1, GEMM_ROWS) - *from;
 }
+/* Probabilities by row of the table: columns from … from + count - 1 of the scratch's second
+   half. */
 static real *sum_by_row(const TileRows *rows, const QueryBlock *block, const KeyTile *tile,
-                        size_t stride, const real *p) {
+                        size_t stride, const real *p, size_t from, size_t count) {
     real *sums = block->scratch + stride / 2;
     for (size_t r = 0; r < (size_t)block->rows; r++) {
-        memset(sums + r * stride + rows->range.from, 0, columns_met(rows) * sizeof(real));
+        memset(sums + r * stride + from, 0, count * sizeof(real));
         tile_scatter(rows, r, (size_t)tile->columns, p + r * (size_t)tile->stride,
                      sums + r * stride);
     }
@@ -166,9 +168,9 @@ static void value(const Site *site, QueryBlock *block, KeyTile *tile, const real
     const size_t d = (size_t)site->shape->head_width, stride = row_stride(site->shape);
     TileRows rows;
     tile_rows(&rows, &by, site, block, tile);
-    const size_t from = rows.range.from;
-    const real *sums = sum_by_row(&rows, block, tile, stride, p);
-    gemm((size_t)block->rows, d, columns_met(&rows), sums + from, stride,
+    size_t from, count = rows_met(&rows, &from);
+    const real *sums = sum_by_row(&rows, block, tile, stride, p, from, count);
+    gemm((size_t)block->rows, d, count, sums + from, stride,
          prepared_rows(site, VALUE) + from * d, d, 1, o, d);
 }
 
@@ -177,11 +179,11 @@ static void value_backward(const Site *site, QueryBlock *block, KeyTile *tile, c
     if (!options_of(site->shape)->values) return;
     const DistanceRows by = distances(site->shape);
     const size_t d = (size_t)site->shape->head_width, stride = row_stride(site->shape);
-    const size_t n = (size_t)block->rows, all = padded_rows(site->shape) + GEMM_ROWS;
+    const size_t n = (size_t)block->rows, all = padded_rows(site->shape);
     TileRows rows;
     tile_rows(&rows, &by, site, block, tile);
-    const size_t from = rows.range.from, count = columns_met(&rows);
-    real *sums = sum_by_row(&rows, block, tile, stride, p);
+    size_t from, count = rows_met(&rows, &from);
+    real *sums = sum_by_row(&rows, block, tile, stride, p, from, count);
     /* forward: o += sums · aV */
     gemm_transposed(count, d, n, sums + from, stride, dout, d, 1,
                     slot + table_reals(site->shape) + from * d, d);

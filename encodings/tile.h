@@ -174,11 +174,14 @@ static inline void tile_gather(const TileRows *t, size_t r, size_t columns,
         lanes_store(to + c, lanes_load(to + c) + lanes_gather(from, row + c));
 }
 
-static inline real tile_sum(const real *from, size_t count) {
-    real sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t c = 0; c < count; c++) sum += from[c];
-    return sum;
+/* Columns start … end - 1. Each has its lane whatever the end, so masked keys behind a sequence
+   change no bit. */
+static inline real tile_sum(const real *from, size_t start, size_t end) {
+    Lanes sum = {0};
+    size_t c = start;
+    for (; c + LANES <= end; c += LANES) sum += lanes_load(from + c);
+    if (c < end) sum += lanes_load_part(from + c, end - c, 0);
+    return lanes_sum(sum);
 }
 
 /* to[row of c] += from[c] */
@@ -186,13 +189,13 @@ static inline void tile_scatter(const TileRows *t, size_t r, size_t columns,
                                 const real *restrict from, real *restrict to) {
     if (t->rising) {
         const Slope slope = tile_slope(t, r, columns);
-        to[slope.before] += tile_sum(from, slope.start);
+        to[slope.before] += tile_sum(from, 0, slope.start);
         if (slope.start < slope.end) { /* with step -1: from the last column on */
             const size_t first = slope.step > 0 ? slope.start : slope.end - 1;
             tile_add(slope.step, slope.end - slope.start, from + first,
                      to + slope_row(&slope, first));
         }
-        to[slope.after] += tile_sum(from + slope.end, columns - slope.end);
+        to[slope.after] += tile_sum(from, slope.end, columns);
         return;
     }
     /* Far keys share a row: whole runs of 16 are summed first. */
@@ -205,7 +208,7 @@ static inline void tile_scatter(const TileRows *t, size_t r, size_t columns,
         if (differs)
             for (size_t i = 0; i < RUN; i++) to[row[c + i]] += from[c + i];
         else
-            to[row[c]] += tile_sum(from + c, RUN);
+            to[row[c]] += tile_sum(from, c, c + RUN);
     }
 }
 
