@@ -330,10 +330,15 @@ END_TEST
 /* ---- stop ----------------------------------------------------------------------------- */
 
 /* Signals are for good, so each body runs in a process of its own, with or without Check's fork.
-   Returns its exit status, or minus the signal that ended it. */
+   Nothing is ignored there, as it may be under nohup or behind a shell's &. Returns its exit
+   status, or minus the signal that ended it. */
 static int run_apart(int (*body)(int), int argument) {
     pid_t child = fork();
-    if (!child) _exit(body(argument));
+    if (!child) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGHUP, SIG_DFL);
+        _exit(body(argument));
+    }
     int status = 0;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
