@@ -105,24 +105,24 @@ static void unmake(Made *m) {
 /* Both drivers (8 short items or more: sequence by sequence), units whole and cut into groups,
    several tiles, and everything that a model or a batch can have. */
 static const Case gradient_cases[] = {
-    {"by layer", {TWO_HEADS, .bias = true}, 2, 9, PLAIN, false, 3},
-    {"by sequence", {TWO_HEADS, .tied = true}, 9, 5, PLAIN, false, 5},
+    {"by layer", {TWO_HEADS, .bias = true}, 2, 9, PLAIN, false, 5},
+    {"by sequence", {TWO_HEADS, .tied = true}, 9, 5, PLAIN, false, 11},
     {"many heads", {.heads = 8, .head_width = 2, .layers = 1, .mlp = 6}, 2, 9, PLAIN, false, 13},
     {"no MLP", {.heads = 1, .mlp = -1, .vocabulary = 5}, 2, 9, PLAIN, false, 3},
     {"dropout", {TWO_HEADS, .bias = true, .dropout = 0.3}, 2, 7, PLAIN, false, 13},
     {"dropout by sequence", {TWO_HEADS, .tied = true, .dropout = 0.3}, 8, 4, PLAIN, false, 29},
-    {"bidirectional", {TWO_HEADS, .bidirectional = true}, 2, 9, PLAIN, false, 3},
+    {"bidirectional", {TWO_HEADS, .bidirectional = true}, 2, 9, PLAIN, false, 7},
     {"groups", {ONE_HEAD}, 1, 70, PLAIN, false, 3},
     {"groups, both ways", {ONE_HEAD, .bidirectional = true}, 1, 70, FRACTIONS, false, 3},
-    {"tiles", {ONE_HEAD}, 1, 290, PLAIN, false, 7},
-    {"tiles, both ways", {ONE_HEAD, .bidirectional = true}, 1, 290, PLAIN, true, 7},
+    {"tiles", {ONE_HEAD}, 1, 290, PLAIN, false, 13},
+    {"tiles, both ways", {ONE_HEAD, .bidirectional = true}, 1, 290, PLAIN, true, 17},
     {"shifted", {TWO_HEADS}, 2, 9, SHIFTED, false, 7},
     {"gaps", {TWO_HEADS}, 2, 9, GAPS, false, 7},
     {"gaps, both ways", {TWO_HEADS, .bidirectional = true}, 2, 9, GAPS, false, 7},
     {"fractions", {TWO_HEADS}, 2, 9, FRACTIONS, false, 7},
-    {"fractions, both ways", {TWO_HEADS, .bidirectional = true}, 8, 5, FRACTIONS, false, 7},
-    {"drawn", {TWO_HEADS}, 2, 9, DRAWN, false, 7},
-    {"drawn by sequence", {TWO_HEADS}, 8, 5, DRAWN, false, 7},
+    {"fractions, both ways", {TWO_HEADS, .bidirectional = true}, 8, 5, FRACTIONS, false, 13},
+    {"drawn", {TWO_HEADS}, 2, 9, DRAWN, false, 11},
+    {"drawn by sequence", {TWO_HEADS}, 8, 5, DRAWN, false, 11},
     {"packed", {TWO_HEADS}, 2, 9, PLAIN, true, 7},
     {"packed, both ways", {TWO_HEADS, .bidirectional = true}, 2, 9, GAPS, true, 7},
 };
@@ -134,16 +134,16 @@ START_TEST(gradients_of_parameters) {
         const Case *c = &gradient_cases[i];
         if (!has_a_meaning(c, encoding)) continue;
         Made m = make(c, encoding, NULL);
-        ck_assert(gradient_check(m.name, m.model, m.b, c->stride) >= 20);
+        ck_assert(gradient_check(m.name, m.model, m.b, c->stride) >= 10);
         unmake(&m);
     }
 }
 END_TEST
 
 static void with_option(const Encoding *encoding, const Option *option, double value) {
-    static const Case causal = {"", {TWO_HEADS}, 2, 9, PLAIN, false, 3};
+    static const Case causal = {"", {TWO_HEADS}, 2, 9, PLAIN, false, 7};
     static const Case both_ways = {
-        "both ways", {TWO_HEADS, .bidirectional = true}, 2, 9, PLAIN, false, 7};
+        "both ways", {TWO_HEADS, .bidirectional = true}, 2, 9, PLAIN, false, 13};
     const Case *cases[] = {&causal, &both_ways};
     for (size_t i = 0; i < COUNT(cases); i++) {
         if (!has_a_meaning(cases[i], encoding)) continue;
@@ -339,7 +339,7 @@ static const Case bit_cases[] = {
     {"T 300, B 1", {.heads = 2, .bias = true}, 1, 300, PLAIN, false, 1},
     {"T 64, B 20", {.tied = true, .dropout = 0.1}, 20, 64, PLAIN, false, 1},
     {"T 40, B 3", {.dropout = 0.2}, 3, 40, DRAWN, false, 1},
-    {"T 600, B 2", {.heads = 1, .layers = 1}, 2, 600, GAPS, false, 1},
+    {"T 290, B 2", {.heads = 1, .layers = 1}, 2, 290, GAPS, false, 1},
     {"T 150, B 1, both ways", {.bidirectional = true}, 1, 150, FRACTIONS, true, 1},
     {"T 5, B 9", {.heads = 1, .mlp = -1}, 9, 5, PLAIN, true, 1},
 };
