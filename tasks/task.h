@@ -44,6 +44,11 @@ typedef struct Task {
     /* The token as a person reads it ("k17", "SEP", "a"), in a buffer of the caller. */
     const char *(*token_text)(const void *options, int32_t token, char text[32]);
 
+    /* Whether a model may look both ways (model.causal = false): no scored answer stands in the
+       tokens that it reads, since answers go to empty slots or to masked tokens. NULL: it may not.
+       solve() then reads all `length` tokens of the example. */
+    bool (*masked)(const void *options);
+
     /* The right answer at place t from tokens[0..t] alone, by plain search: the solver of the
        tests, and the proof that the example can be answered from its context. */
     int32_t (*solve)(const void *options, const int32_t *tokens, size_t t);
