@@ -140,7 +140,8 @@ typedef struct Encoding {
 
     /* --- what the engine needs to know before it lays out memory -------------------------- */
 
-    bool needs_causal;          /* meaningless in a bidirectional model */
+    const char *needs_causal;   /* NULL, or why it is meaningless in a bidirectional model: a clause
+                                   of which it is the subject */
     bool needs_even_head_width;
     bool needs_whole_positions; /* fractional positions are refused */
 

@@ -141,7 +141,8 @@ const Encoding encoding_xpos = {
     .source = "Sun et al. 2022 (xPos, arXiv 2212.10554), section 3.2",
     .options = options,
     .options_size = sizeof(XposOptions),
-    .needs_causal = true,
+    .needs_causal = "multiplies scores by decay^distance, which grows without bound for keys "
+                    "after the query",
     .needs_even_head_width = true,
     .defined = defined,
     .table_size = table_size,

@@ -36,6 +36,8 @@ static const Option model_options[] = {
      "biases in the linear layers and the norms"},
     {"tied", OPTION_BOOLEAN, FIELD(model.tied), false, NULL, 0, 0, NULL,
      "the output matrix is the token embedding"},
+    {"causal", OPTION_BOOLEAN, FIELD(model.causal), true, NULL, 0, 0, NULL,
+     "a token sees itself and those before it; false: it sees all (tasks with masked answers)"},
     {"dropout", OPTION_NUMBER, FIELD(model.dropout), 0, NULL, 0, 0.99, NULL,
      "share of channels dropped after the embedding, the attention output and the MLP"},
     {"init_std", OPTION_NUMBER, FIELD(model.init_std), 0.05, NULL, 1e-6, 10, NULL,
@@ -105,7 +107,7 @@ const Option stage_options[] = {
 
 const ConfigSection config_sections[CONFIG_SECTIONS] = {
     {"", "Top level", root_options},
-    {"model", "a decoder-only transformer: token embedding, pre-norm blocks, output",
+    {"model", "a transformer: token embedding, pre-norm blocks, output",
      model_options},
     {"train", "AdamW on freshly drawn examples", train_options},
     {"evaluate", "measurements on examples of their own", evaluate_options},

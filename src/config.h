@@ -39,6 +39,7 @@ typedef struct Config {
         int64_t mlp;    /* width of the MLP as a multiple of width; 0: no MLP */
         bool bias;      /* biases in the linear layers and the norms */
         bool tied;      /* the output matrix is the token embedding */
+        bool causal;    /* false: every token sees the whole sequence */
         double dropout; /* after the embedding, attention output and MLP */
         double init_std;
         const Encoding *encoding;

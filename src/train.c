@@ -14,7 +14,7 @@ ModelShape train_shape(const Config *config) {
                         .vocabulary = config->task->vocabulary(&config->task_options),
                         .bias = config->model.bias,
                         .tied = config->model.tied,
-                        .causal = true,
+                        .causal = config->model.causal,
                         .dropout = config->model.dropout,
                         .init_std = config->model.init_std,
                         .encoding = config->model.encoding,

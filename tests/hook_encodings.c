@@ -248,7 +248,7 @@ static void count_behind(const Site *site, QueryBlock *block, KeyTile *tile, rea
 
 const Encoding encoding_count_behind = {.name = "count_behind",
                                         .options = none,
-                                        .needs_causal = true,
+                                        .needs_causal = "counts the keys behind",
                                         .carries = 1,
                                         .score = count_behind};
 

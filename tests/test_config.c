@@ -31,7 +31,7 @@ START_TEST(test_defaults) {
     ck_assert_int_eq(c->model.width, 128);
     ck_assert_int_eq(c->model.heads, 4);
     ck_assert_int_eq(c->model.mlp, 4);
-    ck_assert(!c->model.bias && !c->model.tied);
+    ck_assert(!c->model.bias && !c->model.tied && c->model.causal);
     ck_assert_double_eq(c->model.dropout, 0);
     ck_assert_double_eq(c->model.init_std, 0.05);
     ck_assert_int_eq(c->train.tokens, 16384);

@@ -32,7 +32,7 @@ int command_bench(const Command *command);
 int command_docs(const Command *command);
 
 /* The config of words[0] with the overrides; prints every mistake and ends with EXIT_USAGE when it
-   has some. */
+   has some; warns of what is allowed and hardly wanted. */
 Config command_config(const Command *command);
 
 /* Ends with EXIT_USAGE and a hint to `help`. */

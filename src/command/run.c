@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void command_usage(const char *format, ...) {
     va_list arguments;
@@ -24,8 +25,12 @@ Config command_config(const Command *command) {
     Config config;
     Mistakes mistakes;
     if (config_load(command->words[0], command->override_count, command->overrides, &config,
-                    &mistakes))
+                    &mistakes)) {
+        if (!config.model.causal && !strcmp(config.model.encoding->name, "nope"))
+            warn("a bidirectional model without positions cannot tell one order of its tokens from "
+                 "another (Haviv et al. 2022)");
         return config;
+    }
     fputs(mistakes.text, stderr);
     exit(EXIT_USAGE);
 }

@@ -171,7 +171,7 @@ static EncodingShape shape_of(const Config *config) {
                            .width = (int)config->model.width,
                            .head_width = head_width,
                            .qk_width = head_width,
-                           .causal = true,
+                           .causal = config->model.causal,
                            .trained_length = config_longest(config),
                            .options = &config->model.encoding_options};
 }
@@ -196,12 +196,30 @@ static void check_encoding(Reader *reader) {
         reader_mistake(reader, blame(reader, "model.heads", "model.width"),
                        "%s needs an even head width, width / heads = %d", encoding->name,
                        shape.head_width);
+    if (encoding->needs_causal && !shape.causal)
+        reader_mistake(reader, blame(reader, "model.causal", "model.encoding"),
+                       "%s needs a causal model: it %s", encoding->name, encoding->needs_causal);
     const char *reason = encoding->refuse ? encoding->refuse(&shape) : NULL;
     if (!reason) return;
     char name[64], key[KEY_SIZE] = "model.encoding", option[KEY_SIZE];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(reason, " "), reason);
     if (given(reader, reader_join(option, key, name))) strcpy(key, option);
     reader_mistake(reader, key, "%s", reason);
+}
+
+/* A model that looks both ways must not read the answers, in no stage. */
+static void check_masked(Reader *reader) {
+    const Config *config = reader->config;
+    const Task *task = config->task;
+    if (config->model.causal) return;
+    bool masked = task->masked && task->masked(&config->task_options);
+    for (int s = 0; masked && s < config->train.stage_count; s++)
+        masked = task->masked(&config->train.stages[s].task_options);
+    if (masked) return;
+    reader_mistake(reader, blame(reader, "model.causal", "task"),
+                   "false, but the answers of %s stand in the tokens that a bidirectional model "
+                   "reads",
+                   task->name);
 }
 
 /* A length that is trained at: by the task, the source of positions, the encoding. */
@@ -279,6 +297,7 @@ void checks_run(Reader *reader) {
                           !reader_wrong(reader, "train.stages");
     if (shape_is_known) check_encoding(reader);
     if (reader_wrong(reader, "task")) return;
+    if (!reader_wrong(reader, "train.stages")) check_masked(reader);
     bool stages = given(reader, "train.stages");
     for (int s = 0; s < config->train.stage_count; s++) {
         char key[KEY_SIZE];

@@ -119,7 +119,10 @@ const char *model_refuse(const ModelShape *shape) {
     static char reason[160];
     const Encoding *encoding = shape->encoding;
     const EncodingShape e = encoding_shape(shape);
-    if (encoding->needs_causal && !shape->causal) return "it needs a causal model";
+    if (encoding->needs_causal && !shape->causal) {
+        snprintf(reason, sizeof reason, "it needs a causal model: it %s", encoding->needs_causal);
+        return reason;
+    }
     if (encoding->needs_even_head_width && e.head_width % 2) {
         snprintf(reason, sizeof reason,
                  "it needs an even head width, and width / heads = %d / %d is %d", shape->width,
