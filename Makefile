@@ -136,6 +136,15 @@ check-learning: ## trains the shipped configs to their thresholds (minutes)
 	@$(FLAVOUR_MAKE) all .venv/installed
 	@$(RUN_TESTS) 'tests/test_learning.sh $(OUT)/harness'
 
+check-torch: ## every encoding against PyTorch (installs it in .venv-torch: gigabytes, not in CI)
+	@$(FLAVOUR_MAKE) all $(TORCH_INSTALLED)
+	@$(RUN_TESTS) '$(TORCH) tests/check_torch.py $(OUT)/harness $(OUT)/torch'
+
+# What the tests and selftest compare with, from the results of check-torch.
+torch-vectors: check-torch ## src/selftest_vectors.h, after a change of tests/torch_cases.txt
+	@scripts/write_changed.sh src/selftest_vectors.h \
+	    $(TORCH) scripts/torch_model.py --vectors $(OUT)/torch/*/*/*/run.h5
+
 bench: all ## speed against the peak of this machine
 	@$(OUT)/harness bench
 
@@ -158,6 +167,14 @@ setup: ## installs what the program and its tests need, and Python's part in .ve
 	.venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
+# PyTorch, in another one. TORCH=PYTHON takes a Python that has it.
+TORCH = .venv-torch/bin/python
+TORCH_INSTALLED = $(if $(filter .venv-torch/%,$(TORCH)),.venv-torch/installed)
+.venv-torch/installed: scripts/requirements-torch.txt
+	python3 -m venv .venv-torch
+	.venv-torch/bin/pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
 clean: ## removes build/ (results/ and .venv/ stay)
 	rm -rf $(BUILD)
 
@@ -165,5 +182,5 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /    make \1\t/p' Makefile | expand -t 24
 
 FORCE:
-.PHONY: all tests check double plain asan tsan check-learning bench docs lint format setup clean \
-        help FORCE
+.PHONY: all tests check double plain asan tsan check-learning check-torch torch-vectors bench docs \
+        lint format setup clean help FORCE

@@ -16,7 +16,7 @@ $scripts
 Makefile
 .ci/run
 $(find . \
-    \( -path ./.git -o -path ./.venv -o -path ./build -o -path ./results \) -prune -o -type f \
+    \( -path ./.git -o -path './.venv*' -o -path ./build -o -path ./results \) -prune -o -type f \
     \( -name '*.lua' -o -name '*.py' -o -name '*.md' \) -print | sort)"
 
 # breach "WHAT" PATTERN FILES...: every line of the files that matches is one.

@@ -207,6 +207,18 @@ static int forward(const Command *command, const Config *config, Model *model) {
     store_attribute_text(writer, "/", "config_sha256", config->sha256);
     store_array(writer, "/tokens", STORE_INT32, 2, (const size_t[]){b, t}, input.tokens, false);
     store_attribute_text(writer, "/tokens", "axes", "item,position");
+    const struct {
+        const char *path;
+        StoreType type;
+        const void *data; /* NULL: not given */
+    } given[] = {{"/positions", STORE_FLOAT64, input.positions},
+                 {"/segments", STORE_INT32, input.segments}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        if (!given[i].data) continue;
+        store_array(writer, given[i].path, given[i].type, 2, (const size_t[]){b, t}, given[i].data,
+                    false);
+        store_attribute_text(writer, given[i].path, "axes", "item,position");
+    }
     write_array(writer, "/logits", output.logits, 3, (const size_t[]){b, t, vocabulary},
                 "item,position,token");
     write_layers(writer, model, &input, &dump);
