@@ -155,9 +155,9 @@ static void print_task(FILE *to, const Task *task, const void *options) {
     fprintf(to, "%s: %s\n%s\n", task->name, task->summary, line);
     fprintf(to, "chance      %.3g %%, a guess among the possible answers\n",
             100 * task->chance(options));
-    fprintf(
-        to,
-        "answer      expected after the input up to its place; from: the first place it needs\n");
+    fprintf(to, "answer      expected %s; from: the first place it needs\n",
+            task->masked && task->masked(options) ? "at its place, from the whole input"
+                                                  : "after the input up to its place");
 }
 
 void examples_print(FILE *to, const Task *task, const void *options, const Examples *examples) {

@@ -3,3 +3,4 @@
 TASK(copy)
 TASK(recall)
 TASK(induction)
+TASK(mlm_grammar)

@@ -187,6 +187,18 @@ static const char *const others[] = {
     "evaluate.examples=65",
     "evaluate.every=5",
 };
+START_TEST(test_direction_makes_another_run) {
+    static const char masked_task[] =
+        "return { task = 'mlm_grammar', model = { encoding = 'rope' },\n"
+        "  train = { steps = 10, length = 16 } }";
+    char *hash = copy_text(config_text_load(masked_task, "")->sha256);
+    const Config *c = config_text_load(masked_task, "model.causal=false");
+    ck_assert(!c->model.causal);
+    ck_assert_str_ne(c->sha256, hash);
+    free(hash);
+}
+END_TEST
+
 enum { OTHERS = sizeof others / sizeof *others };
 
 START_TEST(test_other_run) {
@@ -440,6 +452,7 @@ Suite *suite_identity(void) {
     tcase_add_test(identity, test_hash);
     tcase_add_loop_test(identity, test_same_run, 0, SAME);
     tcase_add_loop_test(identity, test_other_run, 0, OTHERS);
+    tcase_add_test(identity, test_direction_makes_another_run);
     tcase_add_test(identity, test_tabulated_rate);
     tcase_add_test(identity, test_sources);
     tcase_add_test(identity, test_sha256);

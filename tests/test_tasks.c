@@ -99,12 +99,17 @@ START_TEST(tokens_have_texts_of_their_own) {
 }
 END_TEST
 
-/* The solver sees tokens[0..t] in a block of exactly that size. */
-static int32_t solve_prefix(const int32_t *tokens, size_t t) {
-    int32_t *prefix = malloc((t + 1) * sizeof *prefix);
-    memcpy(prefix, tokens, (t + 1) * sizeof *prefix);
-    int32_t answer = task->solve(options, prefix, t);
-    free(prefix);
+/* The solver sees what the model does, tokens[0..t] or (masked tasks) all, in a block of exactly
+   that size. */
+static bool masked(void) {
+    return task->masked && task->masked(options);
+}
+static int32_t solve_seen(const int32_t *tokens, size_t length, size_t t) {
+    const size_t count = masked() ? length : t + 1;
+    int32_t *seen = malloc(count * sizeof *seen);
+    memcpy(seen, tokens, count * sizeof *seen);
+    int32_t answer = task->solve(options, seen, t);
+    free(seen);
     return answer;
 }
 
@@ -117,7 +122,7 @@ static void check_example(const Example *e, size_t length) {
         scored += e->scored[t];
         if (e->scored[t]) {
             ck_assert(e->distance[t] >= 0 && (size_t)e->distance[t] <= t);
-            ck_assert_int_eq(solve_prefix(e->tokens, t), e->targets[t]);
+            ck_assert_int_eq(solve_seen(e->tokens, length, t), e->targets[t]);
         } else {
             ck_assert_int_eq(e->distance[t], 0);
             ck_assert(e->targets[t] == 0 || (t + 1 < length && e->targets[t] == e->tokens[t + 1]));
@@ -165,13 +170,14 @@ START_TEST(distance_reaches_the_first_token_that_is_needed) {
             if (!e.scored[t]) continue;
             size_t first = t - (size_t)e.distance[t];
             int32_t changed[LENGTH] = {0}; /* nothing before the first one is needed ... */
-            memcpy(changed + first, e.tokens + first, (t + 1 - first) * sizeof *changed);
-            ck_assert_int_eq(solve_prefix(changed, t), e.targets[t]);
+            const size_t end = masked() ? LENGTH : t + 1;
+            memcpy(changed + first, e.tokens + first, (end - first) * sizeof *changed);
+            ck_assert_int_eq(solve_seen(changed, LENGTH, t), e.targets[t]);
             /* ... and it is: some other token in its place changes the answer. */
             bool needed = false;
             for (int other = 1; other < task->vocabulary(options) && !needed; other++) {
                 changed[first] = other;
-                needed = solve_prefix(changed, t) != e.targets[t];
+                needed = solve_seen(changed, LENGTH, t) != e.targets[t];
             }
             ck_assert_msg(needed, "item %zu, place %zu: place %zu is not needed", i, t, first);
         }
@@ -247,10 +253,14 @@ START_TEST(answers_cannot_be_guessed_without_the_context) {
 
     ck_assert_double_lt(majority_accuracy(&batch, no_clue, 1), blind + margin);
     ck_assert_double_lt(majority_accuracy(&batch, place, LENGTH), blind + margin);
-    ck_assert_double_lt(majority_accuracy(&batch, token, vocabulary), blind + margin);
+    /* At a masked place a tenth of the tokens are left as they are, and a neighbour tells one
+       feature of three. */
+    const bool grammar = !strcmp(task->name, "mlm_grammar");
+    ck_assert_double_lt(majority_accuracy(&batch, token, vocabulary),
+                        blind + margin + (grammar ? 0.1 : 0));
     /* The answer to the question before is as good a guess as any that the context holds. */
     ck_assert_double_lt(majority_accuracy(&batch, token_before, vocabulary),
-                        task->chance(options) + margin);
+                        (grammar ? 1.0 / 16 : task->chance(options)) + margin);
     free(answers);
     free(seen);
     examples_free(&batch);
@@ -522,6 +532,106 @@ START_TEST(induction_refuses) {
 }
 END_TEST
 
+/* ---- mlm_grammar ------------------------------------------------------------------------- */
+
+/* Symbols are told apart by their texts alone: three letters, a letter a feature. */
+START_TEST(mlm_grammar_masks_symbols_that_agree) {
+    enum { LENGTH = 47, ITEMS = 6000, SCORED = 7 /* 15 % of 47, rounded down */, LATEST = 23 };
+    static const int values = 3;
+    choose("mlm_grammar");
+    set("values", values);
+    ck_assert_int_eq(task->vocabulary(options), 27 + 3 + 2);
+    ck_assert_double_eq(task->chance(options), 1.0 / 27);
+    ck_assert(masked());
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double keys[3] = {0}, places[LATEST] = {0};
+    double answers[27] = {0}, others[27] = {0}, shown[27] = {0};
+    double read[3] = {0}; /* MASK, the answer, something else */
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        size_t key = 0, scored = 0;
+        ck_assert_str_eq(text(e.tokens[0]), "BOS");
+        for (size_t t = 1; t < LENGTH; t++) {
+            if (strncmp(text(e.tokens[t]), "KEY", 3)) continue;
+            ck_assert_uint_eq(key, 0);
+            key = t;
+        }
+        ck_assert(key >= 1 && key <= LATEST);
+        places[key - 1]++;
+        const char kind = text(e.tokens[key])[3];
+        keys[kind - 'a']++;
+        for (size_t t = 1; t < LENGTH; t++) {
+            char own[32];
+            strcpy(own, text(e.tokens[t]));
+            if (!e.scored[t]) {
+                ck_assert(t == key || strlen(own) == 3); /* a symbol */
+                if (t != key)
+                    others[9 * (own[0] - 'a') + 3 * (own[1] - 'a') + own[2] - 'a']++;
+                continue;
+            }
+            scored++;
+            ck_assert(t > key + 1 && t < LENGTH - 1 && !e.scored[t - 1]);
+            ck_assert_int_eq(e.distance[t], (int)(t - key));
+            char answer[32];
+            strcpy(answer, text(e.targets[t]));
+            ck_assert_int_eq(answer[0], text(e.tokens[t - 1])[0]);
+            ck_assert_int_eq(answer[1], text(e.tokens[t + 1])[1]);
+            ck_assert_int_eq(answer[2], kind);
+            answers[9 * (answer[0] - 'a') + 3 * (answer[1] - 'a') + answer[2] - 'a']++;
+            const int fate = !strcmp(own, "MASK") ? 0 : !strcmp(own, answer) ? 1 : 2;
+            read[fate]++;
+            if (fate == 2) shown[9 * (own[0] - 'a') + 3 * (own[1] - 'a') + own[2] - 'a']++;
+        }
+        ck_assert_uint_eq(scored, SCORED);
+    }
+    check_uniform(keys, values);
+    check_uniform(places, LATEST);
+    check_uniform(others, 27);
+    check_uniform(shown, 27);
+    /* One KEY for the answers of an example: they are not independent, only nearly uniform. */
+    for (int a = 0; a < 27; a++)
+        ck_assert_double_eq_tol(answers[a] / (ITEMS * SCORED), 1.0 / 27, 0.004);
+    check_share(read[0], (double)ITEMS * SCORED, 0.8);
+    check_share(read[1], (double)ITEMS * SCORED, 0.1 + 0.1 / 27); /* a random one may be it */
+    examples_free(&batch);
+}
+END_TEST
+
+/* Every choice of places that are no neighbours is as likely as any other. */
+START_TEST(mlm_grammar_chooses_places_evenly) {
+    /* 15 % of 20 tokens are 3: with the KEY at 9, of the places 11 … 18; 20 choices. */
+    enum { LENGTH = 20, ITEMS = 40000, FIRST = 11, PLACES = 8, CHOICES = 20 };
+    choose("mlm_grammar");
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double counts[1 << PLACES] = {0}, found[CHOICES] = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        if (strncmp(text(e.tokens[9]), "KEY", 3)) continue;
+        int chosen = 0;
+        for (size_t p = 0; p < PLACES; p++) chosen |= e.scored[FIRST + p] << p;
+        counts[chosen]++;
+    }
+    int choices = 0;
+    for (int c = 0; c < 1 << PLACES; c++)
+        if (counts[c] > 0) {
+            ck_assert_int_lt(choices, CHOICES);
+            found[choices++] = counts[c];
+        }
+    ck_assert_int_eq(choices, CHOICES);
+    check_uniform(found, CHOICES);
+    examples_free(&batch);
+}
+END_TEST
+
+START_TEST(mlm_grammar_refuses) {
+    choose("mlm_grammar");
+    ck_assert_ptr_nonnull(task->refuse(options, 0));
+    ck_assert_str_eq(task->refuse(options, 4),
+                     "needs at least 5 tokens (BOS, KEY, a symbol, MASK, a symbol)");
+    ck_assert_ptr_null(task->refuse(options, 5));
+}
+END_TEST
+
 Suite *suite_tasks(void);
 
 Suite *suite_tasks(void) {
@@ -554,5 +664,11 @@ Suite *suite_tasks(void) {
     tcase_add_test(induction, induction_asks_for_what_followed_the_key);
     tcase_add_test(induction, induction_refuses);
     suite_add_tcase(suite, induction);
+
+    TCase *grammar = tcase_create("mlm_grammar");
+    tcase_add_test(grammar, mlm_grammar_masks_symbols_that_agree);
+    tcase_add_test(grammar, mlm_grammar_chooses_places_evenly);
+    tcase_add_test(grammar, mlm_grammar_refuses);
+    suite_add_tcase(suite, grammar);
     return suite;
 }
