@@ -5,8 +5,10 @@
    layout "half" pairs channel c with c + n/2 (GPT-NeoX, LLaMA); "interleaved" pairs 2c with 2c + 1
    (the paper, GPT-J). They are not interchangeable for given weights. With fraction < 1 only the
    first n = fraction * head_width channels of a head turn (GPT-J, GPT-NeoX: 0.25), and the exponent
-   has n, not the head width. Angles are computed in double and stored as sines and cosines. */
-#include "encodings/encoding.h"
+   has n, not the head width. With turning < 1 the slowest pairs keep their place in the head and do
+   not turn (p-RoPE, Barbero et al. 2024, arXiv 2410.06205). Frequencies for longer sequences are
+   in encodings/rope_scaling.c. Angles are computed in double and stored as sines and cosines. */
+#include "encodings/rope.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,57 +16,80 @@
 
 enum { HALF, INTERLEAVED };
 
-typedef struct {
-    double base, fraction;
-    int layout;
-} RopeOptions;
-
+#define FIELD(name) offsetof(RopeOptions, name)
 static const Option options[] = {
-    {.name = "base", .type = OPTION_NUMBER, .offset = offsetof(RopeOptions, base),
-     .fallback = 10000, .min = 1.0001, .max = 1e12,
-     .doc = "w_c = base^(-2c/n); larger bases turn more slowly"},
-    {.name = "fraction", .type = OPTION_NUMBER, .offset = offsetof(RopeOptions, fraction),
-     .fallback = 1, .min = 0, .max = 1,
-     .doc = "share of a head's channels that turn; it must give an even number, at least 2"},
-    {.name = "layout", .type = OPTION_CHOICE, .offset = offsetof(RopeOptions, layout),
+    {.name = "base", .type = OPTION_NUMBER, .offset = FIELD(base), .fallback = 10000,
+     .min = 1.0001, .max = 1e12, .doc = "w_c = base^(-2c/n); larger bases turn more slowly"},
+    {.name = "fraction", .type = OPTION_NUMBER, .offset = FIELD(fraction), .fallback = 1, .min = 0,
+     .max = 1,
+     .doc = "share of a head's channels in pairs; it must give an even number, at least 2"},
+    {.name = "turning", .type = OPTION_NUMBER, .offset = FIELD(turning), .fallback = 1, .min = 0,
+     .max = 1, .doc = "share of the pairs that turn, the fastest (p-RoPE); the others stand still"},
+    {.name = "layout", .type = OPTION_CHOICE, .offset = FIELD(layout),
      .words = "half|interleaved",
      .doc = "which channels are a pair: c and c + n/2 (LLaMA) or 2c and 2c + 1 (RoFormer)"},
+    {.name = "scaling", .type = OPTION_CHOICE, .offset = FIELD(scaling), .words = ROPE_SCALINGS,
+     .doc = "how frequencies are stretched for sequences beyond original_length"},
+    {.name = "factor", .type = OPTION_NUMBER, .offset = FIELD(factor), .max = 1e6,
+     .doc = "how many times longer sequences are to be, from 1; every scaling needs it"},
+    {.name = "original_length", .type = OPTION_INTEGER, .offset = FIELD(original_length),
+     .max = 1 << 24, .doc = "tokens that the unscaled frequencies serve; 0: the trained length"},
+    {.name = "ramp", .type = OPTION_CHOICE, .offset = FIELD(ramp), .fallback = ROPE_RAMP_CODE,
+     .words = "paper|code",
+     .doc = "yarn, between beta_slow and beta_fast: linear in a pair's turns (the paper) or in its "
+            "index (the code)"},
+    {.name = "beta_fast", .type = OPTION_NUMBER, .offset = FIELD(beta_fast), .fallback = 32,
+     .min = 1e-6, .max = 1e6,
+     .doc = "yarn: pairs that make more turns within original_length keep their frequency"},
+    {.name = "beta_slow", .type = OPTION_NUMBER, .offset = FIELD(beta_slow), .fallback = 1,
+     .min = 1e-6, .max = 1e6, .doc = "yarn: pairs that make fewer are divided by factor"},
+    {.name = "attention_factor", .type = OPTION_NUMBER, .offset = FIELD(attention_factor),
+     .max = 1e3,
+     .doc = "yarn: what q and k are multiplied with; 1: nothing, 0: 0.1 ln factor + 1"},
+    {.name = "low_factor", .type = OPTION_NUMBER, .offset = FIELD(low_factor), .fallback = 1,
+     .min = 1e-6, .max = 1e6,
+     .doc = "llama3: pairs that make fewer turns within original_length are divided by factor"},
+    {.name = "high_factor", .type = OPTION_NUMBER, .offset = FIELD(high_factor), .fallback = 4,
+     .min = 1e-6, .max = 1e6, .doc = "llama3: pairs that make more keep their frequency"},
     {0}};
 
-static size_t rotary_width(const EncodingShape *shape) {
-    return (size_t)lround(((const RopeOptions *)shape->options)->fraction * shape->head_width);
-}
-
-static double frequency(const EncodingShape *shape, size_t pair) {
-    const RopeOptions *o = shape->options;
-    return pow(o->base, -2 * (double)pair / (double)rotary_width(shape));
-}
-
+/* "fraction = 0.25 of a head width of 10 gives 2.5 rotary channels" */
 static const char *refuse(const EncodingShape *shape) {
     static char reason[160];
-    const double channels = ((const RopeOptions *)shape->options)->fraction * shape->head_width;
-    const double nearest = round(channels);
-    if (fabs(channels - nearest) < 1e-9 && nearest >= 2 && fmod(nearest, 2) == 0) return NULL;
-    snprintf(reason, sizeof reason,
-             "fraction = %g of a head width of %d gives %g rotary channels; it must be even and at "
-             "least 2",
-             ((const RopeOptions *)shape->options)->fraction, shape->head_width, channels);
-    return reason;
+    const RopeOptions *o = shape->options;
+    const double channels = o->fraction * shape->head_width, nearest = round(channels);
+    if (fabs(channels - nearest) >= 1e-9 || nearest < 2 || fmod(nearest, 2) != 0) {
+        snprintf(reason, sizeof reason,
+                 "fraction = %g of a head width of %d gives %g rotary channels; it must be even "
+                 "and at least 2",
+                 o->fraction, shape->head_width, channels);
+        return reason;
+    }
+    const double turning = o->turning * nearest / 2;
+    if (fabs(turning - round(turning)) >= 1e-9) {
+        snprintf(reason, sizeof reason, "turning = %g of %g pairs gives %g; it must be whole",
+                 o->turning, nearest / 2, turning);
+        return reason;
+    }
+    return rope_refuse_scaling(shape);
 }
 
 static size_t table_size(const EncodingShape *shape, size_t length) {
-    return length * rotary_width(shape);
+    return length * rope_width(shape);
 }
 
-/* table[length][cos of every pair, sin of every pair] */
+/* table[length][cos of every pair, sin of every pair], times the magnitude */
 static void begin(const Site *site, real *table) {
-    const size_t pairs = rotary_width(site->shape) / 2;
+    const size_t pairs = rope_width(site->shape) / 2;
+    const double magnitude = rope_magnitude(site->shape);
+    double last = 0;
+    for (size_t i = 0; i < site->length; i++) last = fmax(last, site->positions[i]);
     for (size_t pair = 0; pair < pairs; pair++) {
-        const double w = frequency(site->shape, pair);
+        const double w = rope_frequency(site->shape, pair, last + 1);
         for (size_t i = 0; i < site->length; i++) {
             const double angle = site->positions[i] * w;
-            table[i * 2 * pairs + pair] = (real)cos(angle);
-            table[i * 2 * pairs + pairs + pair] = (real)sin(angle);
+            table[i * 2 * pairs + pair] = (real)(magnitude * cos(angle));
+            table[i * 2 * pairs + pairs + pair] = (real)(magnitude * sin(angle));
         }
     }
 }
@@ -72,7 +97,7 @@ static void begin(const Site *site, real *table) {
 /* Turns rows by the angles of their positions (direction 1) or back (-1). */
 static void turn(const Site *site, real direction, size_t first, size_t rows, const real *x,
                  size_t x_stride, real *out, size_t out_stride) {
-    const size_t width = (size_t)site->shape->head_width, n = rotary_width(site->shape);
+    const size_t width = (size_t)site->shape->head_width, n = rope_width(site->shape);
     const size_t pairs = n / 2;
     const bool half = ((const RopeOptions *)site->shape->options)->layout == HALF;
     for (size_t row = 0; row < rows; row++) {
@@ -102,7 +127,7 @@ static void rotate(const Site *site, RotateSide side, size_t first, size_t rows,
     turn(site, 1, first, rows, x, stride, out, (size_t)site->shape->head_width);
 }
 
-/* The transpose of a rotation is the rotation back. */
+/* The transpose of a rotation is the rotation back; the magnitude stays. */
 static void rotate_backward(const Site *site, RotateSide side, size_t first, size_t rows,
                             const real *x, size_t stride, const real *dout, real *dx, real *slot) {
     (void)side, (void)x, (void)slot;
@@ -111,12 +136,12 @@ static void rotate_backward(const Site *site, RotateSide side, size_t first, siz
 
 static void tables(const EncodingShape *shape, const real *const *const *parameters, size_t length,
                    PositionTableSink sink, void *to) {
-    (void)parameters, (void)length;
-    const size_t pairs = rotary_width(shape) / 2;
+    (void)parameters;
+    const size_t pairs = rope_width(shape) / 2;
     double *frequencies = ALLOCATE(pairs, double), *wavelengths = ALLOCATE(pairs, double);
     for (size_t pair = 0; pair < pairs; pair++) {
-        frequencies[pair] = frequency(shape, pair);
-        wavelengths[pair] = 2 * M_PI / frequencies[pair];
+        frequencies[pair] = rope_frequency(shape, pair, (double)length);
+        wavelengths[pair] = 2 * M_PI / frequencies[pair]; /* +inf: it does not turn */
     }
     const char *convention = ((const RopeOptions *)shape->options)->layout == HALF
                                  ? "half: channels c and c + n/2 are pair c"

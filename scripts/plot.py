@@ -424,7 +424,8 @@ def plot_wavelengths(axes, wavelength, trained):
               label="never turns within it")
     axes.axhline(trained, color=GREY, linestyle=":", linewidth=1.2)
     note(axes, "trained length", (0, trained), (2, 3))
-    low, high = np.log2(wavelength.min()), np.log2(wavelength.max())
+    shown = np.append(wavelength[np.isfinite(wavelength)], trained)  # the others stand still
+    low, high = np.log2(shown.min()), np.log2(shown.max())
     log2_axis(axes.yaxis, few([2.0**k for k in range(int(low), int(high) + 2)], 9))
     axes.set_xlabel("pair of channels")
     axes.set_ylabel("wavelength (tokens)")

@@ -6,6 +6,7 @@
 #include "src/report/table.h"
 #include "src/train.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,7 +76,7 @@ static void print_table_facts(void *to, const PositionTable *table) {
         size_t full = 0, quarter = 0;
         double longest = 0;
         for (size_t i = 0; i < table->dims[0]; i++) {
-            if (table->values[i] > longest) longest = table->values[i];
+            if (isfinite(table->values[i])) longest = fmax(longest, table->values[i]);
             full += table->values[i] > trained;
             quarter += table->values[i] > 4 * trained;
         }
