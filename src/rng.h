@@ -20,7 +20,8 @@ typedef enum {
     RNG_DROPOUT = 6,
     RNG_POSITION = 7, /* drawn positions */
     RNG_VALIDATE = 8, /* validation examples, for choosing between settings */
-    RNG_TEST = 9      /* unit tests */
+    RNG_TEST = 9,     /* unit tests */
+    RNG_BOOTSTRAP = 10
 } RngPurpose;
 
 typedef struct {

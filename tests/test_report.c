@@ -13,8 +13,10 @@
 #include "src/report/table.h"
 #include "src/report/terminal.h"
 #include "src/utf8.h"
+#include "tests/vectors/statistics.h"
 
 #define NOT_A_NUMBER ((double)NAN)
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- statistics ----------------------------------------------------------------------- */
 
@@ -88,6 +90,107 @@ START_TEST(clustered_shares) {
     Interval thirty = interval_share(15, 30, 0.95);
     assert_interval(interval_clustered(3, half, ten, 0.95), thirty.low, thirty.high);
     ck_assert(isnan(interval_clustered(0, right, trials, 0.95).high));
+}
+END_TEST
+
+START_TEST(student_probabilities) {
+    for (size_t i = 0; i < COUNT(golden_student_p); i += 3) {
+        const double *row = &golden_student_p[i];
+        ck_assert_double_eq_tol(statistics_student_p(row[0], row[1]) / row[2], 1, 1e-11);
+    }
+    ck_assert_double_eq(statistics_student_p(0, 3), 1);
+    ck_assert_double_eq(statistics_student_p(-HUGE_VAL, 3), 0);
+    ck_assert(isnan(statistics_student_p(NOT_A_NUMBER, 3)));
+}
+END_TEST
+
+START_TEST(pairs) {
+#define PAIRS(n)                                                                                   \
+    { n, golden_pairs_##n##_a, golden_pairs_##n##_b, golden_pairs_##n }
+    static const struct {
+        size_t n;
+        const double *a, *b, *expected;
+    } samples[] = {PAIRS(2), PAIRS(3), PAIRS(5), PAIRS(12)};
+    for (size_t i = 0; i < COUNT(samples); i++) {
+        double difference[12];
+        for (size_t k = 0; k < samples[i].n; k++) difference[k] = samples[i].a[k] - samples[i].b[k];
+        MeanTest test = statistics_test(samples[i].n, difference);
+        ck_assert_double_eq_tol(test.t, samples[i].expected[0], 1e-12);
+        ck_assert_double_eq_tol(test.p, samples[i].expected[1], 1e-12);
+        assert_interval(interval_mean(samples[i].n, difference, 0.95), samples[i].expected[2],
+                        samples[i].expected[3]);
+    }
+    static const double same[] = {0.25, 0.25, 0.25}, none[] = {0, 0, 0};
+    ck_assert_double_eq(statistics_test(3, same).p, 0);
+    ck_assert_double_eq(statistics_test(3, none).p, 1);
+    ck_assert(isnan(statistics_test(1, same).p) && isnan(statistics_test(0, same).mean));
+    ck_assert_double_eq(statistics_test(1, same).mean, 0.25);
+}
+END_TEST
+
+static void assert_holm(size_t n, const double *p, const double *expected) {
+    double adjusted[64];
+    statistics_holm(n, p, adjusted);
+    for (size_t i = 0; i < n; i++) ck_assert_double_eq_tol(adjusted[i], expected[i], 1e-15);
+}
+
+START_TEST(holm) {
+    assert_holm(COUNT(golden_p_few), golden_p_few, golden_holm_few);
+    assert_holm(COUNT(golden_p_one), golden_p_one, golden_holm_one);
+    assert_holm(COUNT(golden_p_ties), golden_p_ties, golden_holm_ties);
+    assert_holm(COUNT(golden_p_many), golden_p_many, golden_holm_many);
+    /* What is no test does not count. */
+    double gaps[] = {NOT_A_NUMBER, 0.01, 0.04, NOT_A_NUMBER, 0.03, 0.005}, adjusted[6];
+    statistics_holm(6, gaps, adjusted);
+    ck_assert(isnan(adjusted[0]) && isnan(adjusted[3]));
+    ck_assert_double_eq_tol(adjusted[2], golden_holm_few[1], 1e-15);
+    ck_assert_double_eq_tol(adjusted[5], golden_holm_few[3], 1e-15);
+}
+END_TEST
+
+START_TEST(shares_of_statsmodels) {
+    for (size_t i = 0; i < COUNT(golden_wilson); i += 4) {
+        const double *row = &golden_wilson[i];
+        assert_interval(interval_share((int64_t)row[0], (int64_t)row[1], 0.95), row[2], row[3]);
+    }
+}
+END_TEST
+
+/* The sampled quantile lies between those of the exact distribution a few resamples away: means of
+   few values are steps, so it is a step or lies between two that are close. */
+START_TEST(bootstrap) {
+#define SAMPLE(name)                                                                               \
+    { COUNT(golden_sample_##name), golden_sample_##name, golden_resampled_##name }
+    static const struct {
+        size_t n;
+        const double *values, *expected;
+    } samples[] = {SAMPLE(split), SAMPLE(high), SAMPLE(six)};
+    for (size_t i = 0; i < COUNT(samples); i++) {
+        Interval interval = interval_bootstrap(samples[i].n, samples[i].values, 0.95);
+        ck_assert_double_eq_tol(interval.low, samples[i].expected[0], 0.006);
+        ck_assert_double_eq_tol(interval.high, samples[i].expected[1], 0.006);
+        Interval again = interval_bootstrap(samples[i].n, samples[i].values, 0.95);
+        ck_assert(interval.low == again.low && interval.high == again.high);
+    }
+    ck_assert(isnan(interval_bootstrap(1, golden_sample_six, 0.95).low));
+
+    /* Student's interval would end at 0.596 + 0.665. */
+    bool drawn;
+    Interval split = interval_shares(5, golden_sample_split, 0.95, &drawn);
+    ck_assert(drawn && split.high <= 1 && split.low >= 0);
+    Interval student = interval_mean(6, golden_sample_six, 0.95);
+    Interval kept = interval_shares(6, golden_sample_six, 0.95, &drawn);
+    ck_assert(!drawn && kept.low == student.low && kept.high == student.high);
+}
+END_TEST
+
+START_TEST(areas) {
+    ck_assert_double_eq_tol(statistics_area(COUNT(golden_lengths), golden_lengths, golden_heights),
+                            golden_area[0], 1e-14);
+    static const double flat[] = {0.5, 0.5, NOT_A_NUMBER};
+    ck_assert_double_eq_tol(statistics_area(2, golden_lengths, flat), 0.5, 1e-15);
+    ck_assert(isnan(statistics_area(3, golden_lengths, flat)));
+    ck_assert(isnan(statistics_area(1, golden_lengths, flat)));
 }
 END_TEST
 
@@ -437,6 +540,12 @@ Suite *suite_report(void) {
     tcase_add_test(statistics, means);
     tcase_add_test(statistics, shares);
     tcase_add_test(statistics, clustered_shares);
+    tcase_add_test(statistics, student_probabilities);
+    tcase_add_test(statistics, pairs);
+    tcase_add_test(statistics, holm);
+    tcase_add_test(statistics, shares_of_statsmodels);
+    tcase_add_test(statistics, bootstrap);
+    tcase_add_test(statistics, areas);
     suite_add_tcase(suite, statistics);
 
     TCase *text = tcase_create("text");

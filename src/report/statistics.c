@@ -2,6 +2,10 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
+
+#include "src/base.h"
+#include "src/rng.h"
 
 double statistics_mean(size_t n, const double *values) {
     double sum = 0;
@@ -47,6 +51,11 @@ static double student_tail(double t, double freedom) {
     return beta_share(freedom / sum, t * t / sum, freedom / 2, 0.5) / 2;
 }
 
+double statistics_student_p(double t, double freedom) {
+    if (isnan(t) || isinf(t)) return isnan(t) ? t : 0;
+    return t != 0 ? 2 * student_tail(fabs(t), freedom) : 1;
+}
+
 double statistics_student(double tail, double freedom) {
     double low = 0, high = 1;
     while (student_tail(high, freedom) > tail) low = high, high *= 2;
@@ -63,6 +72,77 @@ Interval interval_mean(size_t n, const double *values, double confidence) {
     double half = statistics_student((1 - confidence) / 2, (double)(n - 1)) *
                   statistics_deviation(n, values) / sqrt((double)n);
     return (Interval){mean - half, mean + half};
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The share q of the sorted values, between two of them in a straight line. */
+static double quantile(size_t n, const double *sorted, double q) {
+    double place = q * (double)(n - 1);
+    size_t below = least((size_t)place, n - 1), above = least(below + 1, n - 1);
+    return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
+}
+
+Interval interval_bootstrap(size_t n, const double *values, double confidence) {
+    if (n < 2) return (Interval){(double)NAN, (double)NAN};
+    double *means = ALLOCATE(STATISTICS_RESAMPLES, double);
+    for (size_t sample = 0; sample < STATISTICS_RESAMPLES; sample++) {
+        Rng rng = rng_stream(0, RNG_BOOTSTRAP, n, sample);
+        double sum = 0;
+        for (size_t i = 0; i < n; i++) sum += values[rng_below(&rng, n)];
+        means[sample] = sum / (double)n;
+    }
+    qsort(means, STATISTICS_RESAMPLES, sizeof *means, compare_numbers);
+    double tail = (1 - confidence) / 2;
+    Interval interval = {quantile(STATISTICS_RESAMPLES, means, tail),
+                         quantile(STATISTICS_RESAMPLES, means, 1 - tail)};
+    free(means);
+    return interval;
+}
+
+Interval interval_shares(size_t n, const double *values, double confidence, bool *bootstrap) {
+    Interval student = interval_mean(n, values, confidence);
+    *bootstrap = student.low < 0 || student.high > 1;
+    return *bootstrap ? interval_bootstrap(n, values, confidence) : student;
+}
+
+MeanTest statistics_test(size_t n, const double *values) {
+    MeanTest test = {.n = n,
+                     .mean = statistics_mean(n, values),
+                     .deviation = statistics_deviation(n, values),
+                     .t = (double)NAN,
+                     .p = (double)NAN};
+    if (n < 2) return test;
+    test.t = test.mean != 0 ? test.mean / (test.deviation / sqrt((double)n)) : 0;
+    test.p = statistics_student_p(test.t, (double)(n - 1));
+    return test;
+}
+
+void statistics_holm(size_t n, const double *p, double *adjusted) {
+    double *sorted = ALLOCATE(most(n, 1), double), *stepped = ALLOCATE(most(n, 1), double);
+    size_t tests = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(p[i])) sorted[tests++] = p[i];
+    qsort(sorted, tests, sizeof *sorted, compare_numbers);
+    for (size_t k = 0; k < tests; k++)
+        stepped[k] = fmax(k ? stepped[k - 1] : 0, fmin(1, (double)(tests - k) * sorted[k]));
+    for (size_t i = 0; i < n; i++) {
+        const double *found =
+            isnan(p[i]) ? NULL : bsearch(&p[i], sorted, tests, sizeof *sorted, compare_numbers);
+        adjusted[i] = found ? stepped[found - sorted] : p[i];
+    }
+    free(sorted);
+    free(stepped);
+}
+
+double statistics_area(size_t n, const double *x, const double *y) {
+    if (n < 2) return (double)NAN;
+    double area = 0;
+    for (size_t i = 1; i < n; i++) area += log2(x[i] / x[i - 1]) * (y[i] + y[i - 1]) / 2;
+    return area / log2(x[n - 1] / x[0]);
 }
 
 static Interval wilson(double share, double trials, double confidence) {
