@@ -36,6 +36,10 @@ static bool listed(const char *key, const char *const *list, size_t count) {
     return false;
 }
 
+bool identity_ignores(const char *key) {
+    return listed(key, outside, sizeof outside / sizeof *outside);
+}
+
 static void write_integers(Json *json, const IntegerList *list) {
     json_open(json, '[');
     for (int i = 0; i < list->count; i++) json_integer(json, list->values[i]);
@@ -150,7 +154,7 @@ static void write_section(Writer *writer, const ConfigSection *section) {
         char key[128];
         snprintf(key, sizeof key, "%s%s%s", section->name, root ? "" : ".", name);
         if (listed(key, in_stages, sizeof in_stages / sizeof *in_stages)) continue;
-        if (!writer->whole && listed(key, outside, sizeof outside / sizeof *outside)) continue;
+        if (!writer->whole && identity_ignores(key)) continue;
 
         json_key(&writer->json, name);
         if (option) write_option(writer, option, writer->config);

@@ -12,4 +12,8 @@ typedef const char *IdentityPlace(void *context, const char *key);
 /* Fills config->resolved_json, sources, sha256 and id. */
 void identity_fill(Config *config, IdentityPlace *place, void *context);
 
+/* Is it a key that does not change a result ("name", "train.log_every")? Two configs that differ
+   in nothing else are the same run. */
+bool identity_ignores(const char *key);
+
 #endif

@@ -7,6 +7,7 @@
 #include "src/report/lengths.h"
 #include "src/report/table.h"
 #include "src/store/guard.h"
+#include "src/store/result.h"
 #include "src/store/store.h"
 #include "src/utf8.h"
 
@@ -21,24 +22,9 @@ typedef struct {
     const Terminal *terminal;
 } Page;
 
-/* A text of the file as the terminal can take it: without control characters, which could move the
-   cursor or worse. */
+/* A text of the file (or NULL) as the terminal can take it. */
 static char *readable(const Page *page, char *text) {
-    char *from = text, *to = text;
-    while (from && *from) {
-        uint32_t code;
-        size_t bytes = utf8_decode(from, &code);
-        bool plain = code >= ' ' && code < 127;
-        bool shown = plain || (page->terminal->utf8 && code >= 0xA0 && code != 0xFFFD);
-        if (shown)
-            memmove(to, from, bytes);
-        else
-            *to = '?';
-        to += shown ? bytes : 1;
-        from += bytes;
-    }
-    if (text) *to = 0;
-    return text;
+    return text ? utf8_clean(text, !page->terminal->utf8) : NULL;
 }
 
 static char *attribute(const Page *page, const char *path, const char *name) {
@@ -54,17 +40,6 @@ static double *numbers(const Page *page, const char *path, int *rank, size_t dim
     for (int axis = 0; axis < *rank; axis++) count *= dims[axis];
     double *values = ALLOCATE(count, double);
     if (store_read(page->reader, path, STORE_FLOAT64, *rank, dims, values)) return values;
-    free(values);
-    return NULL;
-}
-
-/* One-dimensional numbers of a known count; NULL when they are not. */
-static double *column(const Page *page, const char *path, size_t *count) {
-    int rank;
-    size_t dims[STORE_RANK];
-    double *values = numbers(page, path, &rank, dims);
-    if (rank == 1) *count = dims[0];
-    if (rank == 1 || !values) return values;
     free(values);
     return NULL;
 }
@@ -139,10 +114,11 @@ static bool print_run(const Page *page) {
 
 static bool print_training(const Page *page) {
     size_t rows = 0;
-    double *step = column(page, "/train/step", &rows), *loss = column(page, "/train/loss", &rows),
-           *accuracy = column(page, "/train/accuracy", &rows),
-           *tokens = column(page, "/train/tokens", &rows),
-           *seconds = column(page, "/train/seconds", &rows);
+    double *step = store_read_column(page->reader, "/train/step", &rows),
+           *loss = store_read_column(page->reader, "/train/loss", &rows),
+           *accuracy = store_read_column(page->reader, "/train/accuracy", &rows),
+           *tokens = store_read_column(page->reader, "/train/tokens", &rows),
+           *seconds = store_read_column(page->reader, "/train/seconds", &rows);
     bool good = step && loss && accuracy && tokens && seconds;
     if (good && rows) {
         double low, high;
@@ -167,53 +143,30 @@ static bool print_training(const Page *page) {
 /* ---- accuracy by length ---------------------------------------------------------------- */
 
 static bool print_lengths(const Page *page) {
-    static const char *const names[] = {"length",
-                                        "defined",
-                                        "token_accuracy",
-                                        "token_accuracy_low",
-                                        "token_accuracy_high",
-                                        "sequence_accuracy",
-                                        "loss",
-                                        "baseline_random",
-                                        "baseline_majority"};
-    enum { LENGTH, DEFINED, TOKENS, LOW, HIGH, SEQUENCES, LOSS, RANDOM, MAJORITY, COLUMNS };
-    double *columns[COLUMNS];
-    size_t count = 0;
-    bool good = true;
-    for (size_t c = 0; c < COLUMNS; c++) {
-        char path[64];
-        size_t rows = 0;
-        snprintf(path, sizeof path, "/evaluate/final/%s", names[c]);
-        columns[c] = column(page, path, &rows);
-        if (c == 0) count = rows;
-        good = good && columns[c] && rows == count;
-    }
-    char **reasons;
-    int reason_count = store_read_texts(page->reader, "/evaluate/undefined_reason", &reasons);
+    ResultRows final;
     int64_t trained;
-    good = good && reason_count == (int)count &&
-           store_read_attribute_integer(page->reader, "/", "trained_length", &trained);
-    if (good && count) {
-        LengthRow *rows = ALLOCATE(count, LengthRow);
-        for (size_t i = 0; i < count; i++)
-            rows[i] = (LengthRow){.length = (int64_t)columns[LENGTH][i],
-                                  .undefined =
-                                      columns[DEFINED][i] != 0 ? NULL : readable(page, reasons[i]),
-                                  .token_accuracy = columns[TOKENS][i],
-                                  .interval = {columns[LOW][i], columns[HIGH][i]},
-                                  .sequence_accuracy = columns[SEQUENCES][i],
-                                  .loss = columns[LOSS][i],
-                                  .random = columns[RANDOM][i],
-                                  .majority = columns[MAJORITY][i]};
+    bool good = result_read_rows(page->reader, &final) &&
+                store_read_attribute_integer(page->reader, "/", "trained_length", &trained);
+    if (good && final.count) {
+        LengthRow *rows = ALLOCATE(final.count, LengthRow);
+        for (size_t i = 0; i < final.count; i++)
+            rows[i] = (LengthRow){
+                .length = (int64_t) final.length[i],
+                .undefined = final.defined[i] != 0 ? NULL : readable(page, final.reason[i]),
+                .token_accuracy = final.token_accuracy[i],
+                .interval = {final.token_accuracy_low[i], final.token_accuracy_high[i]},
+                .sequence_accuracy = final.sequence_accuracy[i],
+                .loss = final.loss[i],
+                .random = final.baseline_random[i],
+                .majority = final.baseline_majority[i]};
         print_title(page, "accuracy by length");
-        lengths_print(count, rows, trained, page->to, page->terminal);
-        fprintf(page->to, "%.0f ", columns[LENGTH][0]);
-        print_curve(page, count, columns[TOKENS], 0, 1);
-        fprintf(page->to, " %.0f\n", columns[LENGTH][count - 1]);
+        lengths_print(final.count, rows, trained, page->to, page->terminal);
+        fprintf(page->to, "%.0f ", final.length[0]);
+        print_curve(page, final.count, final.token_accuracy, 0, 1);
+        fprintf(page->to, " %.0f\n", final.length[final.count - 1]);
         free(rows);
     }
-    store_free_names(reasons, reason_count);
-    for (size_t c = 0; c < COLUMNS; c++) free(columns[c]);
+    result_free_rows(&final);
     return good;
 }
 
@@ -239,7 +192,7 @@ static void print_trained_rows(const Page *page, const char *folder, const char 
     if (!name) return;
     char *count_path = format_text("%s/%s", folder, name);
     size_t rows = 0, trained = 0;
-    double *count = column(page, count_path, &rows);
+    double *count = store_read_column(page->reader, count_path, &rows);
     for (size_t i = 0; count && i < rows; i++) trained += count[i] > 0;
     if (count) fprintf(page->to, ", %zu of %zu rows trained", trained, rows);
     free(count);

@@ -1,5 +1,7 @@
 #include "src/utf8.h"
 
+#include <string.h>
+
 size_t utf8_decode(const char *text, uint32_t *code) {
     const unsigned char *bytes = (const unsigned char *)text;
     static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
@@ -41,4 +43,22 @@ size_t utf8_width(const char *text) {
         width += columns;
     }
     return width;
+}
+
+char *utf8_clean(char *text, bool ascii) {
+    char *from = text, *to = text;
+    while (*from) {
+        uint32_t code;
+        size_t bytes = utf8_decode(from, &code);
+        bool plain = code >= ' ' && code < 127;
+        bool shown = plain || (!ascii && code >= 0xA0 && code != 0xFFFD);
+        if (shown)
+            memmove(to, from, bytes);
+        else
+            *to = '?';
+        to += shown ? bytes : 1;
+        from += bytes;
+    }
+    *to = 0;
+    return text;
 }

@@ -39,8 +39,7 @@ def main():
             for t in (0.01, 0.5, -2.0, 4.0, 30.0, 1e4) for freedom in (1, 2, 4, 9, 40)]
     array("golden_student_p", rows)
 
-    print("\n/* two samples of n pairs; scipy.stats.ttest_rel(a, b): t, p; the 95 % interval of the "
-          "mean difference */")
+    print("\n/* two samples of n pairs; scipy.stats.ttest_rel(a, b): t, p, 95 % interval */")
     for n in (2, 3, 5, 12):
         a, b = random.uniform(0, 1, n).round(4), random.uniform(0, 1, n).round(4)
         test = st.ttest_rel(a, b)

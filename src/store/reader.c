@@ -393,6 +393,19 @@ bool store_read(StoreReader *reader, const char *path, StoreType type, int rank,
     return true;
 }
 
+double *store_read_column(StoreReader *reader, const char *path, size_t *count) {
+    StoreType type;
+    size_t dims[STORE_RANK];
+    int rank = store_shape(reader, path, &type, dims);
+    if (rank >= 0 && rank != 1) store_refuse(reader, "%s has %d axes and not one", path, rank);
+    if (rank != 1) return NULL;
+    double *values = ALLOCATE(most(dims[0], 1), double);
+    *count = dims[0];
+    if (store_read(reader, path, STORE_FLOAT64, 1, dims, values)) return values;
+    free(values);
+    return NULL;
+}
+
 /* ---- texts and attributes -------------------------------------------------------------- */
 
 static bool is_text(hid_t type) {

@@ -109,4 +109,19 @@ typedef struct {
 /* Writes the file in place of an older one. Returns 0, or an errno with the old file intact. */
 int result_write(const ResultFile *result, const char *path);
 
+/* Accuracy by length of a result file: the columns of /evaluate/final as numbers [count], and why a
+   length is not defined ("" where it is). */
+typedef struct {
+    size_t count;
+    double *length, *defined, *token_accuracy, *token_accuracy_low, *token_accuracy_high;
+    double *sequence_accuracy, *loss, *examples, *baseline_random, *baseline_majority;
+    int reasons;
+    char **reason;
+} ResultRows;
+
+/* False, with a reason at the reader, when the file has no such columns. Either way
+   result_free_rows releases them. */
+bool result_read_rows(StoreReader *reader, ResultRows *rows);
+void result_free_rows(ResultRows *rows);
+
 #endif

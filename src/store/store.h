@@ -80,6 +80,8 @@ int store_shape(StoreReader *reader, const char *path, StoreType *type, size_t d
 /* Converts to `type` and fills data, whose shape the caller states: it must be the file's. */
 bool store_read(StoreReader *reader, const char *path, StoreType type, int rank, const size_t *dims,
                 void *data);
+/* The numbers of a one-dimensional array (free), or NULL. */
+double *store_read_column(StoreReader *reader, const char *path, size_t *count);
 /* Texts of a one-dimensional dataset, -1: there are none. Released by store_free_names. */
 int store_read_texts(StoreReader *reader, const char *path, char ***texts);
 /* Fresh memory (free), or NULL. */

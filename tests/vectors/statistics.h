@@ -15,7 +15,7 @@ static const double golden_student_p[] = {0.01, 1.0, 0.993634014470186, 0.01, 2.
     9.999999850000001e-09, 10000.0, 4.0, 5.999999600000023e-16, 10000.0, 9.0,
     5.091792199508464e-33, 10000.0, 40.0, 1.3784545230866974e-129};
 
-/* two samples of n pairs; scipy.stats.ttest_rel(a, b): t, p; the 95 % interval of the mean difference */
+/* two samples of n pairs; scipy.stats.ttest_rel(a, b): t, p, 95 % interval */
 static const double golden_pairs_2_a[] = {0.6251, 0.8972};
 static const double golden_pairs_2_b[] = {0.7757, 0.2252};
 static const double golden_pairs_2[] = {0.6338439095550693, 0.6403520252621345, -4.965362007988651,
