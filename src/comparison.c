@@ -505,6 +505,18 @@ void comparison_free(Comparison *c) {
 
 /* ---- values ---------------------------------------------------------------------------- */
 
+const char *const metric_words[METRICS] = METRIC_WORDS;
+
+char *quantity_name(Quantity quantity) {
+    switch (quantity.kind) {
+    case QUANTITY_METRIC: return format_text("%lld", (long long)quantity.length);
+    case QUANTITY_TRAINED: return copy_text("trained lengths");
+    case QUANTITY_AREA: return copy_text("area");
+    case QUANTITY_LONGEST: return format_text("longest >= %g %%", 100 * COMPARISON_GOOD);
+    }
+    CHECK(false, "there is no quantity %d", (int)quantity.kind);
+}
+
 static double area_of(const Outcome *run, Metric metric) {
     size_t first = 0;
     for (size_t i = 0; i < run->length_count; i++)

@@ -85,6 +85,10 @@ typedef struct {
 GroupStatistics comparison_statistics(const Comparison *comparison, const Group *group,
                                       Quantity quantity);
 
+/* "34", "area", "longest >= 90 %", "trained lengths". */
+char *quantity_name(Quantity quantity);
+extern const char *const metric_words[METRICS];
+
 /* Why the model of the group is not defined at the length, or NULL. */
 const char *comparison_undefined(const Comparison *comparison, const Group *group, int64_t length);
 

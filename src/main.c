@@ -31,6 +31,8 @@ static const struct {
     {"forward", "RESULT.h5|CONFIG.lua [-o OUT.h5]",
      "run the weights; write logits, q, k, v, scores, probabilities", command_forward},
     {"show", "RESULT.h5 ...", "what a result file holds, as text", command_show},
+    {"compare", "RESULT.h5|FOLDER ...", "groups of runs over their seeds, and how they differ",
+     command_compare},
     {"verify", "FILE.h5 ...", "is it a whole, well-formed file of this format", command_verify},
     {"bench", "[CONFIG.lua ...]", "speed of training against the peak of this machine",
      command_bench},
@@ -47,6 +49,7 @@ static const char options_text[] =
     "         --quiet       no progress and no table;  --json  events on stdout\n"
     "         --color auto|always|never\n"
     "         forward: -o OUT.h5, --length N or --tokens FILE.h5;  data: -n N\n"
+    "         compare: --by KEY,KEY, --length N (of the differences), --csv\n"
     "Exit codes: 0 done, 1 failed, 2 wrong config or usage, 74 output error, 75 stopped after a\n"
     "checkpoint (the same command goes on), 70 internal.\n";
 
@@ -133,7 +136,10 @@ static Command parse(int argc, char **argv, int from) {
         const struct {
             const char *name;
             const char **text;
-        } texts[] = {{"--output", &c.output}, {"-o", &c.out_file}, {"--tokens", &c.tokens}};
+        } texts[] = {{"--output", &c.output},
+                     {"-o", &c.out_file},
+                     {"--tokens", &c.tokens},
+                     {"--by", &c.by}};
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool known = false;
         if (*word != '-') {
@@ -167,6 +173,7 @@ static Command parse(int argc, char **argv, int from) {
         if (!strcmp(word, "--fresh")) c.fresh = true;
         else if (!strcmp(word, "--quiet")) c.quiet = true;
         else if (!strcmp(word, "--json")) c.json = true;
+        else if (!strcmp(word, "--csv")) c.csv = true;
         else command_usage("%s: unknown option", word);
     }
     const char *asked = getenv("OMP_NUM_THREADS");

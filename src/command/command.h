@@ -15,8 +15,9 @@ typedef struct {
     const char *output;    /* --output, or NULL */
     const char *out_file;  /* -o, or NULL */
     const char *tokens;    /* --tokens, or NULL */
+    const char *by;        /* --by, or NULL */
     int64_t length, count; /* --length, -n; 0: not given */
-    bool fresh, quiet, json;
+    bool fresh, quiet, json, csv;
     ColorChoice color;
     const char *line; /* the command line as given, quoted for a shell */
 } Command;
@@ -27,6 +28,7 @@ int command_list(const Command *command);
 int command_data(const Command *command);
 int command_forward(const Command *command);
 int command_show(const Command *command);
+int command_compare(const Command *command);
 int command_verify(const Command *command);
 int command_bench(const Command *command);
 int command_docs(const Command *command);
