@@ -85,6 +85,19 @@ void golden_attention_free(GoldenAttention *a) {
     free(a->o);
 }
 
+static void equal(const char *what, const double *a, const double *b, size_t count, double bound) {
+    for (size_t i = 0; i < count; i++)
+        if (!(a[i] == b[i] || fabs(a[i] - b[i]) <= bound))
+            ck_abort_msg("%s[%zu]: %.12g and %.12g", what, i, a[i], b[i]);
+}
+
+void golden_equal(const GoldenAttention *a, const GoldenAttention *b, double bound) {
+    const size_t square = GOLDEN_HEADS * a->length * a->length;
+    equal("score", a->score, b->score, square, bound);
+    equal("p", a->probability, b->probability, square, bound);
+    equal("o", a->o, b->o, a->length * GOLDEN_WIDTH, bound);
+}
+
 static void near(const GoldenCase *c, const char *what, size_t head, size_t token, size_t n,
                  double found, double wanted) {
     if (!(fabs(found - wanted) <= TOLERANCE_ATTENTION))

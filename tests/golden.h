@@ -40,6 +40,9 @@ GoldenAttention golden_attention(const char *encoding, const char *options, size
                                  bool causal, const double *positions, double parameters);
 void golden_attention_free(GoldenAttention *attention);
 
+/* Fails the test where scores, probabilities or outputs differ by more than `bound`. */
+void golden_equal(const GoldenAttention *a, const GoldenAttention *b, double bound);
+
 /* Fails the test where the engine and the case differ by more than TOLERANCE_ATTENTION. */
 void golden_compare(const GoldenCase *c);
 

@@ -41,13 +41,6 @@ static void equal(const char *what, const double *a, const double *b, size_t cou
             ck_abort_msg("%s[%zu]: %.12g and %.12g", what, i, a[i], b[i]);
 }
 
-static void equal_attention(const GoldenAttention *a, const GoldenAttention *b, double bound) {
-    const size_t square = GOLDEN_HEADS * a->length * a->length;
-    equal("score", a->score, b->score, square, bound);
-    equal("p", a->probability, b->probability, square, bound);
-    equal("o", a->o, b->o, a->length * GOLDEN_WIDTH, bound);
-}
-
 START_TEST(without_parameters_it_is_nope) {
     static const char *const nothing[][2] = {{"shaw", "clip=7 values=0"},
                                              {"shaw", "clip=7"},
@@ -57,7 +50,7 @@ START_TEST(without_parameters_it_is_nope) {
         GoldenAttention a =
             golden_attention(nothing[_i][0], nothing[_i][1], LENGTH, causal, NULL, 0);
         GoldenAttention nope = golden_attention("nope", "", LENGTH, causal, NULL, 0);
-        equal_attention(&a, &nope, 0);
+        golden_equal(&a, &nope, 0);
         golden_attention_free(&a);
         golden_attention_free(&nope);
     }
@@ -77,7 +70,7 @@ START_TEST(only_distances_count) {
                                              gaps, there, 1);
         /* Sinusoids of far positions, where they are not those of the distance: 8 channels. */
         const bool sinusoids = gaps && !strcmp(variants[_i].encoding, "transformer_xl");
-        equal_attention(&a, &b, sinusoids ? TOLERANCE(2e-5, 1e-11) : 0);
+        golden_equal(&a, &b, sinusoids ? TOLERANCE(2e-5, 1e-11) : 0);
         golden_attention_free(&a);
         golden_attention_free(&b);
     }
