@@ -48,7 +48,8 @@ grep -nHE '^ *# *include *"' $c_files | awk '
     function layer(file) {
         if (file ~ /^src\/(base|rng|simd|gemm|option|utf8|json|sha256|lock|stop|events)\./) return 1
         if (file ~ /^(encodings|tasks|src\/ops)\// || file ~ /^src\/optim\./) return 2
-        if (file ~ /^src\/model\// || file ~ /^src\/(config|identity|examples|claim)\./) return 3
+        if (file ~ /^src\/model\//) return 3
+        if (file ~ /^src\/(config|study|identity|examples|claim)\./) return 3
         if (file ~ /^src\/(train|evaluate)\./ || file ~ /^src\/report\//) return 4
         if (file ~ /^src\/main\./) return 6
         if (file ~ /^tests\//) return 7

@@ -289,14 +289,9 @@ static void check_evaluation(Reader *reader) {
     }
 }
 
-void checks_run(Reader *reader) {
+/* What the task, the lengths and the shape make of each other. */
+static void check_task(Reader *reader, bool shape_is_known) {
     const Config *config = reader->config;
-    check_name(reader);
-    bool shape_is_known = check_heads(reader) && !reader_wrong(reader, "model.encoding") &&
-                          !reader_wrong(reader, "train.length") &&
-                          !reader_wrong(reader, "train.stages");
-    if (shape_is_known) check_encoding(reader);
-    if (reader_wrong(reader, "task")) return;
     if (!reader_wrong(reader, "train.stages")) check_masked(reader);
     bool stages = given(reader, "train.stages");
     for (int s = 0; s < config->train.stage_count; s++) {
@@ -308,4 +303,15 @@ void checks_run(Reader *reader) {
     if (!reader_wrong(reader, "evaluate.lengths") &&
         (given(reader, "evaluate.lengths") || !reader_wrong(reader, "train")))
         check_evaluation(reader);
+}
+
+void checks_run(Reader *reader) {
+    check_name(reader);
+    reader->combining = true;
+    bool shape_is_known = check_heads(reader) && !reader_wrong(reader, "model.encoding") &&
+                          !reader_wrong(reader, "train.length") &&
+                          !reader_wrong(reader, "train.stages");
+    if (shape_is_known) check_encoding(reader);
+    if (!reader_wrong(reader, "task")) check_task(reader, shape_is_known);
+    reader->combining = false;
 }

@@ -11,8 +11,11 @@ const char *config_lua_version(void) {
     return LUA_RELEASE;
 }
 
-/* The value on top of the stack → config, or mistakes. */
-static void read_table(Reader *reader) {
+void config_read_table(Reader *reader) {
+    if (sandbox_is_study(reader->L)) {
+        reader_mistake(reader, "", "a study of several runs; this needs a single one");
+        return;
+    }
     if (!lua_istable(reader->L, -1)) {
         char *value = reader_value_text(reader->L);
         reader_mistake(reader, "", "the file returns %s; a config is return { ... }", value);
@@ -30,13 +33,13 @@ static void read_table(Reader *reader) {
 static void read_lua(void *context) {
     Reader *reader = context;
     sandbox_run(reader->sandbox, 0);
-    read_table(reader);
+    config_read_table(reader);
 }
 
 static void read_json(void *context) {
     Reader *reader = context;
     resolved_push(reader->L, reader->sources->list[0].text);
-    read_table(reader);
+    config_read_table(reader);
 }
 
 static const char *place(void *context, const char *key) {
@@ -44,14 +47,24 @@ static const char *place(void *context, const char *key) {
     return reader_given(context, key, text);
 }
 
-static char *override_texts(int count, const char *const *texts) {
+/* In the order of the command line. */
+static char *override_texts(const Reader *reader) {
     char *all = copy_text("");
-    for (int i = 0; i < count; i++) {
-        char *longer = format_text("%s%s\n", all, texts[i]);
-        free(all);
-        all = longer;
-    }
+    for (int index = 0; index < OVERRIDES; index++)
+        for (int i = 0; i < reader->override_count; i++) {
+            const Override *override = &reader->overrides[i];
+            if (!override->text || override->index != index) continue;
+            char *longer = format_text("%s%s\n", all, override->text);
+            free(all);
+            all = longer;
+        }
     return all;
+}
+
+void config_finish(Reader *reader, const char *path) {
+    reader->config->path = copy_text(path);
+    reader->config->overrides = override_texts(reader);
+    identity_fill(reader->config, place, reader);
 }
 
 static void run(Reader *reader, void (*work)(void *context)) {
@@ -70,6 +83,7 @@ static bool load(const char *path, const char *json, int override_count,
     Reader *reader = ALLOCATE(1, Reader);
     Sources *sources = ALLOCATE(1, Sources);
     reader->config = config;
+    reader->prefix = "";
     reader->sources = sources;
     config_defaults(config);
     override_split(reader, override_count, overrides);
@@ -85,15 +99,13 @@ static bool load(const char *path, const char *json, int override_count,
 
     bool good = !reader->mistakes.count;
     if (good) {
-        config->path = copy_text(path);
+        config_finish(reader, path);
         config->lua = source_texts(sources);
-        config->overrides = override_texts(override_count, overrides);
-        identity_fill(config, place, reader);
     } else {
         config_free(config);
     }
     mistakes_finish(&reader->mistakes, mistakes);
-    reader_free(reader);
+    reader_clear(reader);
     source_free(sources);
     free(reader);
     free(sources);

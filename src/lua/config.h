@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "src/config.h"
+#include "src/study.h"
 
 /* The mistakes of a config, all at once, one line each: "configs/x.lua:14: model.head: unknown
    key; did you mean model.heads?". */
@@ -19,6 +20,13 @@ typedef struct {
    config, however wrong, ends the process. Uses SIGALRM while it runs: one call at a time. */
 bool config_load(const char *path, int override_count, const char *const *overrides, Config *config,
                  Mistakes *mistakes);
+
+/* A study file (return study { ... }), or a config with sweeps among the overrides
+   ("seed=1..5", "model.encoding=rope,alibi" on a key that holds one value): every cell goes through
+   the same reader and the same checks as a single config. A plain config without sweeps is a study
+   of one cell (study->sweep). False with every mistake, as config_load. */
+bool study_load(const char *path, int override_count, const char *const *overrides, Study *study,
+                Mistakes *mistakes);
 
 /* The same from the resolved JSON of a result file (config->resolved_json): kinds, stages and all.
    A learning rate that was a function is not in it; it becomes the default. */

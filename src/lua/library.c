@@ -182,7 +182,7 @@ static int unknown_name(lua_State *L) {
     luaL_buffinit(L, &names);
     luaL_addstring(&names, *library->name ? library->name : "a config");
     luaL_addstring(&names, " has only ");
-    luaL_addstring(&names, *library->name ? "" : "include, math, string, table, ");
+    luaL_addstring(&names, *library->name ? "" : "include, study, math, string, table, ");
     for (const Entry *entry = library->entries; entry->name; entry++) {
         luaL_addstring(&names, entry->name);
         if (entry[1].name) luaL_addstring(&names, ", ");

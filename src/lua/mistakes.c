@@ -19,6 +19,22 @@ void mistake_add(MistakeList *list, int order, int line, char *text) {
     list->kept[list->count - 1] = (Mistake){order, line, text};
 }
 
+static bool has_text(const MistakeList *list, const char *text) {
+    for (int i = 0; i < list->count && i < MISTAKES_KEPT; i++)
+        if (!strcmp(list->kept[i].text, text)) return true;
+    return false;
+}
+
+void mistakes_merge(MistakeList *to, MistakeList *from) {
+    for (int i = 0; i < from->count; i++) {
+        const Mistake *mistake = i < MISTAKES_KEPT ? &from->kept[i] : NULL;
+        if (!mistake) to->count += to->count >= MISTAKES_KEPT; /* only counted */
+        else if (has_text(to, mistake->text)) free(mistake->text);
+        else mistake_add(to, mistake->order, mistake->line, mistake->text);
+    }
+    from->count = 0;
+}
+
 static bool before(const Mistake *a, const Mistake *b) {
     if (a->order != b->order) return a->order < b->order;
     if (a->line != b->line) return a->line < b->line;

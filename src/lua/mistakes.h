@@ -23,6 +23,9 @@ typedef struct {
 /* Takes over the text; control characters in it become '?', and a very long one is cut. */
 void mistake_add(MistakeList *list, int order, int line, char *text);
 
+/* Moves all of `from` that are not there yet. */
+void mistakes_merge(MistakeList *to, MistakeList *from);
+
 /* Hands all of them over, sorted, and empties the list. */
 void mistakes_finish(MistakeList *list, Mistakes *to);
 

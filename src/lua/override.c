@@ -25,15 +25,18 @@ static bool is_key(const char *text, size_t length) {
     return true;
 }
 
-/* Kept in the order of their depth: a kind is set before its options, whatever the command line
+/* What is set first: values of a study, and a kind before its options, whatever the command line
    says first. */
-static void insert(Reader *reader, const char *text, size_t length, int index) {
-    Override override = {.text = text, .value = text + length + 1, .index = index};
-    memcpy(override.key, text, length);
+static int rank(const Override *override) {
+    return (override->text ? KEY_SIZE : 0) + depth_of(override->key);
+}
+
+void override_add(Reader *reader, const Override *override) {
+    CHECK(reader->override_count < OVERRIDES, "more than %d overrides", OVERRIDES);
     int at = reader->override_count++;
-    for (; at > 0 && depth_of(reader->overrides[at - 1].key) > depth_of(override.key); at--)
+    for (; at > 0 && rank(&reader->overrides[at - 1]) > rank(override); at--)
         reader->overrides[at] = reader->overrides[at - 1];
-    reader->overrides[at] = override;
+    reader->overrides[at] = *override;
 }
 
 void override_split(Reader *reader, int count, const char *const *texts) {
@@ -44,12 +47,37 @@ void override_split(Reader *reader, int count, const char *const *texts) {
             problem = "too many overrides";
         else if (!texts[i][length] || !is_key(texts[i], length))
             problem = "expected KEY=VALUE, such as model.width=256";
-        if (problem)
+        if (problem) {
             mistake_add(&reader->mistakes, MISTAKE_COMMAND_LINE, i,
                         format_text("command line: %s: %s", texts[i], problem));
-        else
-            insert(reader, texts[i], length, i);
+            continue;
+        }
+        Override override = {.text = texts[i], .value = texts[i] + length + 1, .index = i};
+        memcpy(override.key, texts[i], length);
+        override_add(reader, &override);
     }
+}
+
+const Option *override_option(const char *key, const ConfigKind **kind) {
+    char copy[KEY_SIZE], *rest = strcpy(copy, key);
+    const char *section = strchr(key, '.') ? strsep(&rest, ".") : "";
+    const ConfigSection *found = &config_sections[0];
+    for (int s = 1; s < CONFIG_SECTIONS; s++)
+        if (!strcmp(section, config_sections[s].name)) found = &config_sections[s];
+    if (found == config_sections) rest = strcpy(copy, key);
+    const char *name = strsep(&rest, ".");
+    *kind = config_find_kind(found->name, name);
+    if (!rest) return option_find(found->options, name);
+    const Option *option = NULL;
+    if (!strncmp(key, "train.stages.", 13)) {
+        *kind = config_find_kind("", "task");
+        strsep(&rest, ".");
+        option = rest ? option_find(stage_options, rest) : NULL;
+    }
+    for (size_t i = 0; *kind && rest && !option && i < *(*kind)->count; i++)
+        option = option_find((*kind)->kind(i).options, rest);
+    *kind = NULL;
+    return option;
 }
 
 /* ---- values ---------------------------------------------------------------------------- */
@@ -135,9 +163,12 @@ static bool enter_name(lua_State *L, const char *name) {
     return enter(L);
 }
 
-static void put(lua_State *L, const char *name, const Option *option, const char *value) {
+static void put(lua_State *L, const char *name, const Option *option, const Override *override) {
     lua_pushstring(L, name);
-    push_value(L, option, value);
+    if (override->text)
+        push_value(L, option, override->value);
+    else
+        lua_rawgeti(L, LUA_REGISTRYINDEX, override->held);
     lua_rawset(L, -3);
 }
 
@@ -158,9 +189,12 @@ static void apply_to_kind(lua_State *L, const Override *override, const ConfigKi
     bool missing = lua_isnil(L, -1);
     lua_pop(L, 1);
     if (missing && !kind->fallback) return; /* the reader says that it is missing */
-    if (missing) put(L, kind->name, NULL, kind->fallback);
+    if (missing) {
+        lua_pushstring(L, kind->fallback);
+        lua_setfield(L, -2, kind->name);
+    }
     if (enter_name(L, kind->name))
-        put(L, name, option_find(options_of(L, kind), name), override->value);
+        put(L, name, option_find(options_of(L, kind), name), override);
 }
 
 /* parts: stages, number, key; the config is at index 1, train on top of the stack. */
@@ -180,7 +214,7 @@ static void apply_to_stage(Reader *reader, const Override *override, char *const
     lua_pop(L, 1);
     enter_name(L, "stages");
     lua_pushinteger(L, number);
-    if (enter(L)) put(L, parts[2], own ? own : option, override->value);
+    if (enter(L)) put(L, parts[2], own ? own : option, override);
 }
 
 static void apply(Reader *reader, Override *override) {
@@ -210,13 +244,13 @@ static void apply(Reader *reader, Override *override) {
     } else if (kind && left == 2) {
         apply_to_kind(L, override, kind, key[1]);
     } else if (left == 1) {
-        put(L, *key, option, override->value);
+        put(L, *key, option, override);
     } else if (option || kind) {
         reader_mistake(reader, override->key, "unknown key");
     } else {
         /* The first part is unknown: the reader says so, and knows names that are near. */
         override->key[key[1] - 1 - copy] = 0;
-        put(L, *key, NULL, override->value);
+        put(L, *key, NULL, override);
     }
 }
 

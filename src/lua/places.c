@@ -345,6 +345,16 @@ static bool is_part(const PlaceNode *node, const char *part, int length) {
     return node->name_length == length && !strncmp(node->name, part, (size_t)length);
 }
 
+/* How many characters of the key the node's name takes: more than one component where the name
+   has dots, as in ["model.encoding"] of a study. 0: it is another name. */
+static int part_length(const PlaceNode *node, const char *key) {
+    int length = (int)strcspn(key, ".");
+    if (node->name && node->name_length > length && strlen(key) >= (size_t)node->name_length)
+        length = node->name_length;
+    bool ends = !key[length] || key[length] == '.';
+    return ends && is_part(node, key, length) ? length : 0;
+}
+
 /* The newest first: a later assignment is the one that counts. */
 static void search(Search *to, int source, int node, const char *rest, int depth) {
     if (to->level == LEVELS) return;
@@ -353,10 +363,11 @@ static void search(Search *to, int source, int node, const char *rest, int depth
     const PlaceNode *here = &places->nodes[node];
     if (depth > to->best.depth) to->best = (Place){source, here->line, depth};
     if (!*rest) to->budget = 0;
-    int length = (int)strcspn(rest, ".");
-    for (int i = places->count - 1; i >= 0 && to->budget > 0; i--, to->budget--)
-        if (places->nodes[i].parent == node && is_part(&places->nodes[i], rest, length))
-            search(to, source, i, rest + length + (rest[length] == '.'), depth + 1);
+    for (int i = places->count - 1; i >= 0 && to->budget > 0; i--, to->budget--) {
+        int length =
+            places->nodes[i].parent == node && *rest ? part_length(&places->nodes[i], rest) : 0;
+        if (length) search(to, source, i, rest + length + (rest[length] == '.'), depth + 1);
+    }
     bool variable = here->alias && !here->includes, file = here->alias && here->includes;
     for (int i = places->count - 1; i >= 0 && variable && to->budget > 0; i--, to->budget--)
         if (places->nodes[i].parent == PLACES_VARIABLE &&

@@ -44,14 +44,38 @@ const Override *reader_override(const Reader *reader, const char *key) {
     return found;
 }
 
-/* "configs/x.lua:12" */
-static const char *place_text(const Reader *reader, Place place, char text[KEY_SIZE]) {
+Place reader_place(const Reader *reader, const char *key) {
+    char full[KEY_SIZE];
+    return places_find(reader->sources, reader_join(full, reader->prefix, key));
+}
+
+/* Where the value that a study gives to a key stands. */
+static Place held_place(const Reader *reader, const Override *override) {
+    return places_find(reader->sources, override->place);
+}
+
+const char *reader_place_text(const Reader *reader, Place place, char text[KEY_SIZE]) {
     const char *path = reader->sources->list[place.source].path;
     snprintf(text, KEY_SIZE, place.line ? "%s:%d" : "%s", path, place.line);
     return text;
 }
 
+void reader_mistake_at(Reader *reader, const char *key, const char *format, ...) {
+    char *sentence = NULL, where[KEY_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&sentence, format, arguments);
+    va_end(arguments);
+    CHECK(length >= 0, "no memory for a message");
+    Place place = places_find(reader->sources, key);
+    mistake_add(&reader->mistakes, place.source, place.line,
+                format_text("%s: %s%s%s", reader_place_text(reader, place, where), key,
+                            *key ? ": " : "", sentence));
+    free(sentence);
+}
+
 void reader_mistake(Reader *reader, const char *key, const char *format, ...) {
+    reader->combinations += reader->combining;
     if (reader->mistakes.count >= MISTAKES_KEPT) {
         reader->mistakes.count++;
         return;
@@ -65,17 +89,17 @@ void reader_mistake(Reader *reader, const char *key, const char *format, ...) {
 
     add_key(&reader->wrong, key);
     const Override *override = reader_override(reader, key);
-    if (override) {
+    if (override && override->text) {
         /* The key is in the text already, unless the mistake lies deeper. */
         bool same = !strcmp(key, override->key);
         mistake_add(&reader->mistakes, MISTAKE_COMMAND_LINE, override->index,
                     format_text("command line: %s: %s%s%s", override->text, same ? "" : key,
                                 same ? "" : ": ", sentence));
     } else {
-        Place place = places_find(reader->sources, key);
+        Place place = override ? held_place(reader, override) : reader_place(reader, key);
         char where[KEY_SIZE];
         mistake_add(&reader->mistakes, place.source, place.line,
-                    format_text("%s: %s%s%s", place_text(reader, place, where), key,
+                    format_text("%s: %s%s%s", reader_place_text(reader, place, where), key,
                                 *key ? ": " : "", sentence));
     }
     free(sentence);
@@ -90,8 +114,10 @@ bool reader_wrong(const Reader *reader, const char *key) {
 const char *reader_given(Reader *reader, const char *key, char text[KEY_SIZE]) {
     for (int i = 0; i < reader->given.count; i++) {
         if (strcmp(reader->given.list[i], key)) continue;
-        if (reader_override(reader, key)) return strcpy(text, "command line");
-        return place_text(reader, places_find(reader->sources, key), text);
+        const Override *override = reader_override(reader, key);
+        if (override && override->text) return strcpy(text, "command line");
+        Place place = override ? held_place(reader, override) : reader_place(reader, key);
+        return reader_place_text(reader, place, text);
     }
     return NULL;
 }
@@ -315,7 +341,12 @@ void reader_read(Reader *reader) {
     }
 }
 
-void reader_free(Reader *reader) {
+void reader_clear(Reader *reader) {
     free_keys(&reader->given);
     free_keys(&reader->wrong);
+    reader->override_count = 0;
+    reader->combining = false;
+    reader->combinations = 0;
+    reader->schedule = LUA_NOREF;
+    reader->config = NULL;
 }

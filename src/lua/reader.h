@@ -7,12 +7,14 @@
 
 enum { KEY_SIZE = 256, OVERRIDES = 256 };
 
-/* One "KEY=VALUE" of the command line. */
+/* One "KEY=VALUE" of the command line, or a value that a study gives to a cell. */
 typedef struct {
     char key[KEY_SIZE];
-    const char *text; /* as given */
+    const char *text; /* as given on the command line; NULL: of a study */
     const char *value;
     int index; /* on the command line */
+    int held;  /* of a study: the value's place in the registry */
+    char place[KEY_SIZE]; /* of a study: the key in the file, "grid.seed.2" */
 } Override;
 
 typedef struct {
@@ -23,9 +25,12 @@ typedef struct {
 typedef struct {
     Sources *sources;
     Sandbox *sandbox;
-    lua_State *L; /* of the sandbox */
+    lua_State *L;       /* of the sandbox */
+    const char *prefix; /* of the config's keys in the file: "base" in a study, or "" */
     Config *config;
     MistakeList mistakes;
+    bool combining;   /* the keys are right one by one: mistakes are now of their combination */
+    int combinations; /* mistakes of that sort */
     int override_count;
     Override overrides[OVERRIDES];
     KeyList given; /* keys that the file or the command line holds, valid or not */
@@ -48,7 +53,15 @@ const Override *reader_override(const Reader *reader, const char *key);
 
 /* Every key of the table on top of the stack → config. */
 void reader_read(Reader *reader);
-void reader_free(Reader *reader);
+/* Forgets the config, its keys and its mistakes (which are handed over before). */
+void reader_clear(Reader *reader);
+
+/* Where a key stands in the text, by its name in the file. */
+Place reader_place(const Reader *reader, const char *key);
+/* "configs/x.lua:12" */
+const char *reader_place_text(const Reader *reader, Place place, char text[KEY_SIZE]);
+/* A mistake at a key of the file that is none of the config ("grid.seed"). */
+void reader_mistake_at(Reader *reader, const char *key, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* prefix.name, without the dot where the prefix is empty; returns key. */
 const char *reader_join(char key[KEY_SIZE], const char *prefix, const char *name);
@@ -74,7 +87,17 @@ void resolved_push(lua_State *L, const char *json);
 /* override.c: splits "KEY=VALUE" texts into reader->overrides, and sets them in the table on top
    of the stack. */
 void override_split(Reader *reader, int count, const char *const *texts);
+/* Adds one; a value of a study comes before any of the command line. */
+void override_add(Reader *reader, const Override *override);
 void override_apply(Reader *reader);
+/* The option that a key names; of a kind's options the first of that name. NULL: there is none, or
+   it holds a kind (*kind is then set). */
+const Option *override_option(const char *key, const ConfigKind **kind);
+
+/* config.c: the config on top of the stack → reader->config, or mistakes; then the texts and the
+   identity of a config without mistakes. */
+void config_read_table(Reader *reader);
+void config_finish(Reader *reader, const char *path);
 
 /* checks.c: what no single key can tell; fills in what follows from other keys first. */
 void checks_complete(Reader *reader);

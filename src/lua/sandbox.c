@@ -122,6 +122,26 @@ static int include(lua_State *L) {
     return 1;
 }
 
+/* study { ... }: marks the table, and gives it back. */
+static int study(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, "studies");
+    lua_pushvalue(L, 1);
+    lua_pushboolean(L, 1);
+    lua_rawset(L, -3);
+    lua_settop(L, 1);
+    return 1;
+}
+
+bool sandbox_is_study(lua_State *L) {
+    if (!lua_istable(L, -1)) return false;
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, "studies");
+    lua_pushvalue(L, -2);
+    bool is = lua_rawget(L, -2) != LUA_TNIL;
+    lua_pop(L, 2);
+    return is;
+}
+
 /* "SOURCE:LINE: message" → where the message starts; NULL when there is no position. */
 static const char *after_position(const char *message, int *source, int *line) {
     int used = 0;
@@ -170,14 +190,22 @@ typedef struct {
     void *context;
 } Work;
 
-static int protected(lua_State *L) {
-    const Work *work = lua_touserdata(L, 1);
-    lua_settop(L, 0);
+static void furnish(lua_State *L) {
     library_open(L);
     lua_pushglobaltable(L);
     lua_pushliteral(L, "include");
     lua_pushcfunction(L, include);
-    lua_rawset(L, 1);
+    lua_rawset(L, -3);
+    lua_pushliteral(L, "study");
+    lua_pushcfunction(L, study);
+    lua_rawset(L, -3);
+}
+
+static int protected(lua_State *L) {
+    const Work *work = lua_touserdata(L, 1);
+    Sandbox *sandbox = sandbox_of(L);
+    if (!sandbox->furnished) furnish(L);
+    sandbox->furnished = true;
     lua_settop(L, 0);
     work->work(work->context);
     return 0;

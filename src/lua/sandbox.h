@@ -22,6 +22,7 @@ typedef struct {
     size_t memory;  /* bytes that Lua holds */
     size_t printed; /* bytes */
     int depth;
+    bool furnished; /* the library is open */
 } Sandbox;
 
 void sandbox_open(Sandbox *sandbox, Sources *sources);
@@ -40,6 +41,9 @@ int sandbox_call(lua_State *L, int arguments, int results);
 /* Turns the error that sandbox_call left on the stack into a mistake and pops it. `about` stands
    before the message ("train.learning_rate: at step 3: "). */
 void sandbox_report(Sandbox *sandbox, int status, const char *about, MistakeList *mistakes);
+
+/* Whether the value on top of the stack went through study { ... }. */
+bool sandbox_is_study(lua_State *L);
 
 /* The sandbox that a state belongs to. */
 Sandbox *sandbox_of(lua_State *L);
