@@ -34,14 +34,15 @@ static void finish(EvaluateBin *bins, size_t count) {
     }
 }
 
-void evaluate(const Config *config, const Model *model, Engine *engine, size_t length,
-              Evaluation *evaluation) {
+/* Examples of the task with `options`, from the stream of `purpose`. */
+static void measure(const Config *config, const void *options, const Model *model, Engine *engine,
+                    RngPurpose purpose, size_t length, Evaluation *evaluation) {
     *evaluation = (Evaluation){.length = length,
                                .loss = (double)NAN,
                                .token_accuracy = (double)NAN,
                                .sequence_accuracy = (double)NAN,
                                .interval = {(double)NAN, (double)NAN},
-                               .random = config->task->chance(&config->task_options),
+                               .random = config->task->chance(options),
                                .majority = (double)NAN};
     Evaluation *e = evaluation;
     const char *reason = model_defined(model, length);
@@ -68,8 +69,8 @@ void evaluate(const Config *config, const Model *model, Engine *engine, size_t l
 
     for (size_t first = 0; first < (size_t)examples; first += items) {
         const size_t count = least(items, (size_t)examples - first);
-        examples_fill(config->task, &config->task_options, config->data_seed, RNG_EVALUATE, length,
-                      first, count, length, &batch);
+        examples_fill(config->task, options, config->data_seed, purpose, length, first, count,
+                      length, &batch);
         engine_forward(engine,
                        &(Batch){.items = count,
                                 .length = length,
@@ -114,4 +115,21 @@ void evaluate(const Config *config, const Model *model, Engine *engine, size_t l
     free(right);
     free(scored);
     free(targets);
+}
+
+void evaluate(const Config *config, const Model *model, Engine *engine, size_t length,
+              Evaluation *evaluation) {
+    measure(config, &config->task_options, model, engine, RNG_EVALUATE, length, evaluation);
+}
+
+void evaluate_validation(const Config *config, const Model *model, Engine *engine,
+                         Evaluation *evaluation) {
+    const size_t length = config_longest(config);
+    const Stage *stage = config->train.stages; /* the last one that trains at this length */
+    for (int s = 0; s < config->train.stage_count; s++) {
+        const IntegerList *list = &config->train.stages[s].length.list;
+        for (int i = 0; i < list->count; i++)
+            if (list->values[i] == (int64_t)length) stage = &config->train.stages[s];
+    }
+    measure(config, &stage->task_options, model, engine, RNG_VALIDATE, length, evaluation);
 }

@@ -32,6 +32,12 @@ typedef struct {
 void evaluate(const Config *config, const Model *model, Engine *engine, size_t length,
               Evaluation *evaluation);
 
+/* The same in distribution: at the longest trained length, with the task as it was trained there,
+   on examples of the stream RNG_VALIDATE. What chooses between settings (learning rates) looks at
+   this and never at the lengths that are compared. */
+void evaluate_validation(const Config *config, const Model *model, Engine *engine,
+                         Evaluation *evaluation);
+
 /* Sequences that a pass of evaluation takes at once: a function of the length alone. */
 size_t evaluate_items(size_t length, int64_t examples);
 

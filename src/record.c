@@ -144,6 +144,11 @@ void record_evaluation(Record *r, int64_t step, const Evaluation *evaluations) {
     memcpy(r->last, evaluations, r->lengths * sizeof *evaluations);
 }
 
+void record_validation(Record *r, const Evaluation *e) {
+    r->validation = (ResultValidate){(int64_t)e->length, e->examples, e->loss, e->token_accuracy,
+                                     e->sequence_accuracy};
+}
+
 void record_snapshot(Record *r, const Model *model, int64_t step) {
     CHECK(r->snapshot_rows < r->snapshot_room, "more snapshots than the config has");
     visit_tables(r, model, TABLES_SNAPSHOT);
@@ -386,6 +391,7 @@ int record_write(Record *r, const Trainer *t, const Environment *environment,
         .evaluate = {r->evaluate_rows, lengths, r->evaluate_step, config->evaluate.lengths.values,
                      r->evaluate_loss, r->token_accuracy, r->sequence_accuracy, r->low, r->high,
                      r->examples, random, majority, defined, reason},
+        .validate = r->validation,
         .by_position_count = binned,
         .by_distance_count = binned,
         .by_position = positions,

@@ -32,6 +32,8 @@ typedef struct {
     double *evaluate_loss, *token_accuracy, *sequence_accuracy, *low, *high;
     Evaluation *last; /* [lengths] the last evaluation, with its bins */
 
+    ResultValidate validation; /* at the end of training */
+
     /* /position */
     size_t table_count;
     RecordTable *tables;
@@ -44,6 +46,7 @@ void record_free(Record *record);
 
 void record_train(Record *record, const EventStep *row);
 void record_evaluation(Record *record, int64_t step, const Evaluation *evaluations);
+void record_validation(Record *record, const Evaluation *evaluation);
 void record_snapshot(Record *record, const Model *model, int64_t step);
 
 /* The arrays of a checkpoint: state of the trainer and all rows so far. The caller frees with

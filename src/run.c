@@ -45,7 +45,7 @@ _Noreturn static void output_failed(const char *path, int error) {
 
 /* ---- folder -------------------------------------------------------------------------------- */
 
-static void make_folders(const char *path) {
+void run_make_folders(const char *path) {
     char *partial = copy_text(path);
     for (char *at = partial + 1;; at++) {
         if (*at && *at != '/') continue;
@@ -240,6 +240,15 @@ static void evaluate_all(Run *run) {
     log_evaluation(run);
 }
 
+/* In distribution, on examples of its own: what a choice between settings may look at. */
+static void validate(Run *run) {
+    Evaluation *e = ALLOCATE(1, Evaluation);
+    progress_note(&run->progress, seconds_now(), "validating");
+    evaluate_validation(run->config, run->trainer->model, run->trainer->engine, e);
+    record_validation(run->record, e);
+    free(e);
+}
+
 /* ---- training -------------------------------------------------------------------------------- */
 
 static ProgressState progress_state(const Run *run) {
@@ -359,6 +368,31 @@ static bool is_complete(const char *path, const char *sha256) {
     return same && completed > 0;
 }
 
+RunStatus run_status(const Config *config, const char *output) {
+    char *folder = format_text("%s/%s/%s", output, config->name, config->id);
+    char *result = format_text("%s/run.h5", folder);
+    char *events = format_text("%s/events.jsonl", folder);
+    const RunStatus status = is_complete(result, config->sha256) ? RUN_COMPLETE
+                             : access(events, F_OK)              ? RUN_NEW
+                                                                 : RUN_STARTED;
+    free(folder);
+    free(result);
+    free(events);
+    return status;
+}
+
+char *run_owner(const Config *config, const char *output) {
+    char *path = format_text("%s/%s/%s/run.lock", output, config->name, config->id), *owner = NULL;
+    Lock lock;
+    if (!access(path, F_OK)) {
+        if (lock_take(&lock, path)) lock_release(&lock);
+        else if (lock.error == EWOULDBLOCK)
+            owner = format_text("process %ld on %s", lock.pid, lock.host);
+    }
+    free(path);
+    return owner;
+}
+
 int run(const Config *config, const RunOptions *options) {
     Run run = {.config = config, .options = options, .environment = environment_look()};
     run.results = terminal_look(STDOUT_FILENO, options->color);
@@ -377,7 +411,7 @@ int run(const Config *config, const RunOptions *options) {
     if (bytes > environment_memory())
         die(EXIT_USAGE, "%s: needs %s (%.0f bytes) of memory, this machine has %s", config->path,
             bytes_text(bytes, needed), bytes, bytes_text(environment_memory(), there));
-    make_folders(run.folder);
+    run_make_folders(run.folder);
     if (!lock_take(&run.lock, run.lock_path)) {
         if (run.lock.error != EWOULDBLOCK) output_failed(run.lock_path, run.lock.error);
         die(EXIT_FAILED, "%s is being worked on by process %ld on %s", run.folder, run.lock.pid,
@@ -407,6 +441,7 @@ int run(const Config *config, const RunOptions *options) {
     start_progress(&run);
     train(&run);
     evaluate_all(&run);
+    validate(&run);
     progress_end(&run.progress, seconds_now());
     write_result(&run, true, "done");
     Json *json = events_begin(&run.events, "done");

@@ -17,4 +17,15 @@ typedef struct {
    is complete. Returns the exit code. */
 int run(const Config *config, const RunOptions *options);
 
+typedef enum { RUN_NEW, RUN_STARTED, RUN_COMPLETE } RunStatus;
+
+/* What lies in the folder of the run. Before the first OpenMP region: it verifies the result. */
+RunStatus run_status(const Config *config, const char *output);
+
+/* "process 12 on host" that works on the run now, in memory of the caller; NULL: nobody does. */
+char *run_owner(const Config *config, const char *output);
+
+/* Makes a folder and those above it; ends the program with EXIT_OUTPUT where it cannot. */
+void run_make_folders(const char *path);
+
 #endif

@@ -77,6 +77,11 @@ double train_bytes(const Config *config, int threads) {
         sizes.bytes = fmax(sizes.bytes,
                            engine_bytes_needed(described, items, length, false, threads));
     }
+    const size_t longest = config_longest(config); /* for validation */
+    sizes.bytes = fmax(sizes.bytes, engine_bytes_needed(
+                                        described,
+                                        evaluate_items(longest, config->evaluate.examples),
+                                        longest, false, threads));
     /* values, gradients, two moments */
     const double bytes = sizes.bytes + 4.0 * (double)described->count * sizeof(real);
     model_free(described);

@@ -156,6 +156,16 @@ static void write_evaluate(StoreWriter *writer, const ResultFile *result) {
                          &result->by_distance[i]);
 }
 
+static void write_validate(StoreWriter *writer, const ResultValidate *validate) {
+    if (!validate->length) return;
+    store_group(writer, "/validate");
+    store_attribute_integer(writer, "/validate", "length", validate->length);
+    store_attribute_integer(writer, "/validate", "examples", validate->examples);
+    store_attribute_number(writer, "/validate", "loss", validate->loss);
+    store_attribute_number(writer, "/validate", "token_accuracy", validate->token_accuracy);
+    store_attribute_number(writer, "/validate", "sequence_accuracy", validate->sequence_accuracy);
+}
+
 static void write_decay(StoreWriter *writer, const ResultDecay *decay) {
     static const char *const axes[] = {"layer", "head", "distance"};
     if (!decay->length) return;
@@ -203,6 +213,7 @@ int result_write(const ResultFile *result, const char *path) {
     store_attribute_text(writer, "/environment", "hdf5", store_library_version());
     write_group(writer, "/train", &layout_train, &result->train);
     write_evaluate(writer, result);
+    write_validate(writer, &result->validate);
     result_write_positions(writer, result);
     write_decay(writer, &result->decay);
     write_parameters(writer, result);

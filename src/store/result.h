@@ -31,6 +31,12 @@ typedef struct {
     const char *const *reason;                         /* why not; NULL or "" where defined */
 } ResultEvaluate;
 
+/* /validate: attributes. Measured at the end of training; length 0: not measured, no group. */
+typedef struct {
+    int64_t length, examples;
+    double loss, token_accuracy, sequence_accuracy;
+} ResultValidate;
+
 /* /evaluate/by_position/<length>, last evaluation: arrays [bins]. A bin goes from its position to
    the position of the next, exclusive; the last one to `length`. */
 typedef struct {
@@ -96,6 +102,7 @@ typedef struct {
 
     ResultTrain train;
     ResultEvaluate evaluate;
+    ResultValidate validate;
     size_t by_position_count, by_distance_count, table_count, array_count;
     const ResultByPosition *by_position;
     const ResultByDistance *by_distance;
