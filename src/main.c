@@ -2,6 +2,8 @@
 #include "src/command/command.h"
 #include "src/environment.h"
 #include "src/gemm.h"
+#include "src/pool.h"
+#include "src/shell.h"
 #include "src/stop.h"
 #include "src/store/store.h"
 
@@ -21,8 +23,8 @@ static const struct {
     const char *name, *arguments, *summary;
     int (*act)(const Command *command);
 } commands[] = {
-    {"", "CONFIG.lua [KEY=VALUE ...]", "train, evaluate, write results/NAME/ID/run.h5",
-     command_run},
+    {"", "CONFIG.lua [KEY=VALUE ...]",
+     "train, evaluate, write results/NAME/ID/run.h5; all runs of a study", command_run},
     {"check", "CONFIG.lua [KEY=VALUE ...]",
      "validate; print every value and its source, sizes, time", command_check},
     {"list", "[encodings|tasks|positions|configs|experiments] [NAME]",
@@ -48,6 +50,9 @@ static const char options_text[] =
     "         --fresh       start again instead of going on\n"
     "         --quiet       no progress and no table;  --json  events on stdout\n"
     "         --color auto|always|never\n"
+    "         studies: --jobs N, runs side by side (default: one a core); --plan, print them;\n"
+    "         --index I, --shard I/N, only that run or part; --fail-fast, stop at a failure;\n"
+    "         --emit slurm|parallel, print a job script\n"
     "         forward: -o OUT.h5, --length N or --tokens FILE.h5;  data: -n N\n"
     "         compare: --by KEY,KEY, --length N (of the differences), --csv\n"
     "Exit codes: 0 done, 1 failed, 2 wrong config or usage, 74 output error, 75 stopped after a\n"
@@ -94,23 +99,22 @@ static ColorChoice color_choice(const char *text) {
 
 /* The line as a person can paste it into a shell, without --fresh: it is for going on. */
 static char *quoted_line(int argc, char **argv) {
-    size_t size = 16;
-    for (int i = 1; i < argc; i++) size += 4 * strlen(argv[i]) + 4;
-    char *line = ALLOCATE(size, char), *to = line + sprintf(line, "./harness");
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--fresh")) continue;
-        const bool plain = *argv[i] && !argv[i][strspn(argv[i], "abcdefghijklmnopqrstuvwxyz"
-                                                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                                "0123456789_./=,:+-@%")];
-        *to++ = ' ';
-        if (!plain) *to++ = '\'';
-        for (const char *c = argv[i]; *c; c++)
-            if (*c == '\'') to += sprintf(to, "'\\''");
-            else *to++ = *c;
-        if (!plain) *to++ = '\'';
-    }
-    *to = 0;
+    const char **words = ALLOCATE((size_t)argc, const char *);
+    int count = 0;
+    words[count++] = "./harness";
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--fresh") != 0) words[count++] = argv[i];
+    char *line = shell_words(count, words);
+    free(words);
     return line;
+}
+
+/* "2/5": the second of five parts. */
+static void read_shard(Command *command, const char *text) {
+    int end = 0;
+    if (sscanf(text, "%d/%d%n", &command->shard, &command->shards, &end) != 2 || text[end] ||
+        command->shard < 1 || command->shard > command->shards)
+        command_usage("--shard: expected I/N with I from 1 to N, got \"%s\"", text);
 }
 
 static void add(int *count, const char **list, const char *word) {
@@ -130,16 +134,23 @@ static void set_threads(int threads) {
 
 static Command parse(int argc, char **argv, int from) {
     Command c = {.line = quoted_line(argc, argv)};
-    int threads = 0;
     for (int i = from; i < argc; i++) {
         const char *word = argv[i];
         const struct {
             const char *name;
             const char **text;
-        } texts[] = {{"--output", &c.output},
-                     {"-o", &c.out_file},
-                     {"--tokens", &c.tokens},
-                     {"--by", &c.by}};
+        } texts[] = {{"--output", &c.output}, {"-o", &c.out_file}, {"--tokens", &c.tokens},
+                     {"--by", &c.by},         {"--emit", &c.emit}, {"--expect", &c.expect}};
+        int64_t worker = 0;
+        const struct {
+            const char *name;
+            int *number;
+            int64_t *large;
+            int64_t most;
+        } numbers[] = {
+            {"--threads", &c.threads, NULL, 1024}, {"--jobs", &c.jobs, NULL, 1024},
+            {"--index", &c.index, NULL, 1 << 20},  {"--length", NULL, &c.length, 1 << 24},
+            {"-n", NULL, &c.count, 1 << 20},       {"--worker", NULL, &worker, 1 << 30}};
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool known = false;
         if (*word != '-') {
@@ -157,12 +168,18 @@ static Command parse(int argc, char **argv, int from) {
                 *texts[k].text = value;
                 known = true;
             }
-        if (!strcmp(word, "--threads") || !strcmp(word, "--length") || !strcmp(word, "-n") ||
-            !strcmp(word, "--color")) {
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+            if (!strcmp(word, numbers[k].name)) {
+                if (!value) command_usage("%s needs a value", word);
+                const int64_t number = whole_number(word, value, numbers[k].most);
+                if (numbers[k].number) *numbers[k].number = (int)number;
+                else *numbers[k].large = number;
+                known = true;
+            }
+        if (worker) pool_enter((long)worker);
+        if (!strcmp(word, "--color") || !strcmp(word, "--shard")) {
             if (!value) command_usage("%s needs a value", word);
-            if (!strcmp(word, "--threads")) threads = (int)whole_number(word, value, 1024);
-            else if (!strcmp(word, "--length")) c.length = whole_number(word, value, 1 << 24);
-            else if (!strcmp(word, "-n")) c.count = whole_number(word, value, 1 << 20);
+            if (!strcmp(word, "--shard")) read_shard(&c, value);
             else c.color = color_choice(value);
             known = true;
         }
@@ -174,12 +191,15 @@ static Command parse(int argc, char **argv, int from) {
         else if (!strcmp(word, "--quiet")) c.quiet = true;
         else if (!strcmp(word, "--json")) c.json = true;
         else if (!strcmp(word, "--csv")) c.csv = true;
+        else if (!strcmp(word, "--plan")) c.plan = true;
+        else if (!strcmp(word, "--fail-fast")) c.fail_fast = true;
+        else if (!strcmp(word, "--keep-going")) c.fail_fast = false;
         else command_usage("%s: unknown option", word);
     }
     const char *asked = getenv("OMP_NUM_THREADS");
-    set_threads(threads              ? threads
-                : asked && *asked    ? (int)whole_number("OMP_NUM_THREADS", asked, 1024)
-                                     : environment_cores());
+    if (!c.threads && asked && *asked)
+        c.threads = (int)whole_number("OMP_NUM_THREADS", asked, 1024);
+    set_threads(c.threads ? c.threads : environment_cores());
     return c;
 }
 

@@ -2,8 +2,8 @@
 #ifndef SRC_COMMAND_COMMAND_H
 #define SRC_COMMAND_COMMAND_H
 
-#include "src/config.h"
 #include "src/report/terminal.h"
+#include "src/study.h"
 
 enum { COMMAND_WORDS = 256 };
 
@@ -17,7 +17,10 @@ typedef struct {
     const char *tokens;    /* --tokens, or NULL */
     const char *by;        /* --by, or NULL */
     int64_t length, count; /* --length, -n; 0: not given */
-    bool fresh, quiet, json, csv;
+    int threads, jobs, index, shard, shards; /* 0: not given */
+    const char *emit;                        /* --emit, or NULL */
+    const char *expect; /* of a worker: SHA-256 of the config that it is started for */
+    bool plan, fail_fast, fresh, quiet, json, csv;
     ColorChoice color;
     const char *line; /* the command line as given, quoted for a shell */
 } Command;
@@ -33,8 +36,11 @@ int command_verify(const Command *command);
 int command_bench(const Command *command);
 int command_docs(const Command *command);
 
-/* The config of words[0] with the overrides; prints every mistake and ends with EXIT_USAGE when it
-   has some; warns of what is allowed and hardly wanted. */
+/* The study of words[0] with the overrides: of one run where the file is a config and no override
+   is a sweep. Prints every mistake and ends with EXIT_USAGE when it has some. */
+Study command_study(const Command *command);
+
+/* The only run of it, or the one that --index says; otherwise it ends with EXIT_USAGE as well. */
 Config command_config(const Command *command);
 
 /* Ends with EXIT_USAGE and a hint to `help`. */

@@ -85,7 +85,7 @@ static const char *count_text(double value, char text[32]) {
     return text;
 }
 
-static const char *duration_text(double seconds, char text[32]) {
+const char *progress_duration(double seconds, char text[32]) {
     long long all = (long long)ceil(fmin(seconds, 1e12));
     long long days = all / 86400, hours = all / 3600 % 24, minutes = all / 60 % 60;
     if (days)
@@ -137,7 +137,7 @@ static void add_all(const Progress *progress, Line *line) {
     double left = by_flops ? (progress->flops - state->flops) / rate.flops
                            : (double)(progress->steps - state->step) / rate.step;
     if (isfinite(left) && state->step < progress->steps)
-        add(line, "eta ", "", "%s", duration_text(fmax(left, 0), text));
+        add(line, "eta ", "", "%s", progress_duration(fmax(left, 0), text));
     if (rate.tokens > 0) add(line, "", " tokens/s", "%s", count_text(rate.tokens, text));
     if (rate.flops > 0 && progress->peak > 0)
         add(line, "", " of peak", "%.0f %%", 100 * rate.flops / progress->peak);

@@ -53,6 +53,9 @@ typedef struct {
     int64_t loss_counts[PROGRESS_HISTORY];
 } Progress;
 
+/* "2:10", "1:02:10", "3d 04h". */
+const char *progress_duration(double seconds, char text[32]);
+
 /* Before the first step; state->step is 0, or the step that a resumed run goes on from. */
 void progress_start(Progress *progress, double now, const ProgressState *state);
 

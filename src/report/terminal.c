@@ -38,6 +38,12 @@ size_t terminal_width(const Terminal *terminal) {
     return size.ws_col;
 }
 
+size_t terminal_height(const Terminal *terminal) {
+    struct winsize size;
+    if (ioctl(terminal->fd, TIOCGWINSZ, &size) || !size.ws_row) return 24;
+    return size.ws_row;
+}
+
 const char *terminal_dim(const Terminal *terminal) {
     return terminal->color ? "\033[2m" : "";
 }

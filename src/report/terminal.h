@@ -19,8 +19,9 @@ typedef struct {
    not TERM=dumb. UTF-8 as the first of LC_ALL, LC_CTYPE and LANG that is set says. */
 Terminal terminal_look(int fd, ColorChoice choice);
 
-/* Columns at this moment; 80 where the system does not say. */
+/* Columns and rows at this moment; 80 and 24 where the system does not say. */
 size_t terminal_width(const Terminal *terminal);
+size_t terminal_height(const Terminal *terminal);
 
 /* Starts and ends a dim or bold run of text; "" without color. */
 const char *terminal_dim(const Terminal *terminal);
