@@ -210,7 +210,7 @@ int summary_write(const Summary *summary, const char *folder) {
         {"/claims", "summary_claims.csv", claims_sheet(summary)}};
     enum { TABLES = sizeof tables / sizeof *tables };
     StoreWriter *writer = store_create();
-    store_attribute_text(writer, "/", "format", SUMMARY_FORMAT);
+    store_attribute_text(writer, "/", "format", STORE_SUMMARY_FORMAT);
     store_attribute_text(writer, "/", "format_version", STORE_FORMAT_VERSION);
     store_attribute_text(writer, "/", "NX_class", "NXroot");
     store_attribute_text(writer, "/", "name", summary->name);
@@ -277,7 +277,7 @@ static bool read_body(const void *path, FILE *to) {
     FILE *memory = open_memstream(&text, &size);
     CHECK(memory, "no memory for a summary");
     char *format = store_read_attribute_text(reader, "/", "format");
-    bool good = format && !strcmp(format, SUMMARY_FORMAT);
+    bool good = format && !strcmp(format, STORE_SUMMARY_FORMAT);
     const bool other = format && !good;
     /* A table without rows has no columns. */
     size_t last = !good || !store_exists(reader, "/runs/run_id") ? IDS
@@ -320,8 +320,8 @@ static void parse_cell(size_t column, char *text, Claim *claim) {
         break;
     case RELATION: claim->less = *text == '<'; break;
     case VALUE:
-        claim->value = strtod(text, NULL);
-        claim->against_value = !isnan(claim->value);
+        claim->against_value = !isnan(strtod(text, NULL));
+        if (claim->against_value) claim->value = strtod(text, NULL);
         break;
     case MULTIPLE: claim->length = strtod(text, NULL); break;
     case CEILING: claim->trained = strtod(text, NULL); break;

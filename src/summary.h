@@ -6,8 +6,6 @@
 #include "src/sheet.h"
 #include "src/verdict.h"
 
-#define SUMMARY_FORMAT "posenc-summary"
-
 typedef struct {
     const char *name;
     const Comparison *comparison;

@@ -75,6 +75,35 @@ def main():
     array("golden_lengths", lengths)
     array("golden_heights", heights)
     array("golden_area", [area])
+    study(random)
+
+
+def study(random):
+    """Three encodings, five seeds, four lengths: sequences right of 200 each."""
+    names, lengths, examples = ("nope", "rope", "alibi"), np.array([16, 20, 32, 64]), 200
+    centre = np.array([[199, 170, 90, 40], [199, 120, 60, 30], [199, 168, 120, 60]])
+    right = centre[:, None, :] + random.integers(-14, 15, (3, 5, 4)) * np.array([0, 1, 1, 1])
+    share = right / examples
+    print("\n/* [nope, rope, alibi][5 seeds][lengths 16, 20, 32, 64]: right of 200 */")
+    array("golden_right", right)
+    print("\n/* [encoding][length]: mean, deviation, ends of the t interval of the shares */")
+    array("golden_means", [(np.mean(x), np.std(x, ddof=1), *st.t.interval(
+        0.95, len(x) - 1, np.mean(x), st.sem(x) or 1e-300)) for x in
+        np.moveaxis(share, 1, 2).reshape(-1, 5)])
+    for title, values in (("20", share[:, :, 1]), ("area", np.trapezoid(
+            share, np.log2(lengths), axis=2) / np.log2(lengths[-1] / lengths[0]))):
+        tests = [st.ttest_rel(values[a], values[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
+        holm = multipletests([test.pvalue for test in tests], method="holm")[1]
+        print(f"\n/* {title}: nope - rope, nope - alibi, rope - alibi: mean, t, p, p of Holm, and "
+              "the interval\n   at 1 - 0.05 p / p of Holm */")
+        array(f"golden_differences_{title}", [
+            (np.mean(values[a] - values[b]), test.statistic, test.pvalue, adjusted,
+             *test.confidence_interval(1 - 0.05 * test.pvalue / adjusted))
+            for (a, b), test, adjusted in zip(((0, 1), (0, 2), (1, 2)), tests, holm)])
+    noise = [np.mean([np.subtract(*proportion_confint(k, examples, 0.05, "wilson")[::-1]) / 2
+                      for k in right[e, :, 1]]) for e in range(3)]
+    print("\n/* length 20: mean half width of Wilson's intervals */")
+    array("golden_noise", noise)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 
 #define STORE_RUN_FORMAT        "posenc-run"
 #define STORE_CHECKPOINT_FORMAT "posenc-checkpoint"
+#define STORE_SUMMARY_FORMAT    "posenc-summary"
 #define STORE_FORMAT_VERSION    "1.0"
 
 typedef enum { STORE_FLOAT32, STORE_FLOAT64, STORE_INT32, STORE_INT64, STORE_BOOLEAN } StoreType;

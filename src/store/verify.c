@@ -376,11 +376,30 @@ static bool check_checkpoint(StoreReader *reader, const Walk *walk) {
     return each_member(reader, "/parameters", check_moments, NULL);
 }
 
+/* Tables of equally long columns, whose scale numbers the rows. */
+static bool check_summary(StoreReader *reader, const Walk *walk) {
+    (void)walk;
+    static const char *const tables[] = {"/runs", "/groups", "/differences", "/claims"};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        char *scale = format_text("%s/row", tables[i]);
+        bool good = check_rising(reader, scale) && check_axes(reader, tables[i], NULL);
+        free(scale);
+        if (!good) return false;
+    }
+    char **notes, *name = store_read_attribute_text(reader, "/", "name");
+    int count = name ? store_read_texts(reader, "/notes", &notes) : -1;
+    if (count >= 0) store_free_names(notes, count);
+    free(name);
+    return count >= 0;
+}
+
 static bool check_file(StoreReader *reader) {
     static const struct {
         const char *format;
         bool (*check)(StoreReader *reader, const Walk *walk);
-    } formats[] = {{STORE_RUN_FORMAT, check_run}, {STORE_CHECKPOINT_FORMAT, check_checkpoint}};
+    } formats[] = {{STORE_RUN_FORMAT, check_run},
+                   {STORE_CHECKPOINT_FORMAT, check_checkpoint},
+                   {STORE_SUMMARY_FORMAT, check_summary}};
 
     char *format = store_read_attribute_text(reader, "/", "format");
     char *version = store_read_attribute_text(reader, "/", "format_version");
