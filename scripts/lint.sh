@@ -87,7 +87,7 @@ grep -nHE '^ *# *include *"' $c_files | awk '
 listed() { # listed LIST MACRO PREFIX
     {
         sed -n "s|^$2(\([a-z0-9_]*\)).*|$3\1.c|p" "$1"
-        but '/(registry|positions|rope_scaling|main)\.c$' "$3"*.c
+        but '/(registry|layout|positions|rope_scaling|main)\.c$' "$3"*.c
     } | sort | uniq -u | sed "s|\$|   <- in $1 or in the folder, not in both|" >>"$breaches"
 }
 listed encodings/list.h ENCODING encodings/

@@ -132,7 +132,7 @@ KIND_FUNCTIONS(encoding, encodings, model.encoding, model.encoding_options)
 KIND_FUNCTIONS(positions, position_sources, model.positions, model.position_options)
 
 const ConfigKind config_kinds[CONFIG_KINDS] = {
-    {"", "task", NULL, "what is learned", FIELD(task_options), &task_count, task_kind, task_choose,
+    {"", "task", NULL, "what is learned", FIELD(task_options), &tasks_count, task_kind, task_choose,
      task_chosen},
     {"model", "encoding", "nope", "how position enters the model", FIELD(model.encoding_options),
      &encoding_count, encoding_kind, encoding_choose, encoding_chosen},

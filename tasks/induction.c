@@ -1,6 +1,6 @@
 /* BOS, random symbols with one KEY somewhere among them, KEY again as the last token: the answer is
    the symbol that followed the first KEY. */
-#include "tasks/task.h"
+#include "tasks/layout.h"
 
 #include <string.h>
 
@@ -40,14 +40,7 @@ static void induction_generate(const void *options, Rng *rng, size_t length, Exa
     tokens[0] = BOS;
     tokens[first] = tokens[last] = KEY;
 
-    for (size_t t = 0; t < last; t++) {
-        example->targets[t] = tokens[t + 1];
-        example->scored[t] = 0;
-        example->distance[t] = 0;
-    }
-    example->targets[last] = tokens[first + 1];
-    example->scored[last] = 1;
-    example->distance[last] = (int32_t)(last - first);
+    layout_question(example, length, last, first, tokens[first + 1]);
 }
 
 static double induction_chance(const void *options) {
@@ -79,5 +72,6 @@ const Task task_induction = {
     .generate = induction_generate,
     .chance = induction_chance,
     .token_text = induction_token_text,
+    .masked = layout_one_question,
     .solve = induction_solve,
 };

@@ -13,10 +13,10 @@ const Task *const tasks[] = {
 };
 #undef TASK
 
-const size_t task_count = sizeof tasks / sizeof *tasks;
+const size_t tasks_count = sizeof tasks / sizeof *tasks;
 
 const Task *task_find(const char *name) {
-    for (size_t i = 0; i < task_count; i++)
+    for (size_t i = 0; i < tasks_count; i++)
         if (!strcmp(tasks[i]->name, name)) return tasks[i];
     return NULL;
 }

@@ -59,7 +59,7 @@ const char *task_symbol(int32_t symbol, char text[32]);
 
 /* The registry, in the order of list.h. */
 extern const Task *const tasks[];
-extern const size_t task_count;
+extern const size_t tasks_count;
 const Task *task_find(const char *name); /* NULL when there is none */
 
 #endif

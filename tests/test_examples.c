@@ -168,7 +168,7 @@ Suite *suite_examples(void);
 Suite *suite_examples(void) {
     Suite *suite = suite_create("examples");
     TCase *batches = tcase_create("batches");
-    tcase_add_loop_test(batches, an_item_does_not_depend_on_its_batch, 0, (int)task_count);
+    tcase_add_loop_test(batches, an_item_does_not_depend_on_its_batch, 0, (int)tasks_count);
     tcase_add_exit_test(batches, a_batch_that_does_not_fit_is_refused, EXIT_INTERNAL);
     tcase_add_exit_test(batches, a_length_that_the_task_refuses_is_refused, EXIT_INTERNAL);
     suite_add_tcase(suite, batches);

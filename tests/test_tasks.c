@@ -21,18 +21,82 @@ static void choose(const char *name) {
     option_defaults(task->options, options);
 }
 
-static void choose_nth(int n) {
-    choose(tasks[n]->name);
-}
-
-static void set(const char *name, int64_t value) {
+static void set(const char *name, double value) {
     const Option *option = option_find(task->options, name);
     ck_assert_ptr_nonnull(option);
     void *field = options + option->offset;
-    if (option->type == OPTION_BOOLEAN)
-        *(bool *)field = value;
-    else
-        *(int64_t *)field = value;
+    switch (option->type) {
+    case OPTION_BOOLEAN: *(bool *)field = value != 0; break;
+    case OPTION_CHOICE: *(int *)field = (int)value; break;
+    case OPTION_NUMBER: *(double *)field = value; break;
+    default: *(int64_t *)field = (int64_t)value;
+    }
+}
+
+/* What the loops over all tasks try: every task as it is, and these settings of some. */
+enum { SETTINGS = 4 };
+typedef struct {
+    const char *task;
+    struct {
+        const char *option;
+        double value;
+    } set[SETTINGS];
+} Variant;
+
+static const Variant variants[] = {
+    {"copy", {{"slots", true}}},
+    {"copy", {{"repeats", false}, {"alphabet", 64}}},
+    {"reverse", {{"slots", true}, {"alphabet", 2}}},
+    {"selective_copy", {{"slots", false}, {"symbols", 4}}},
+    {"sort", {{"slots", true}}},
+    {"sort", {{"repeats", false}}},
+    {"bucket_sort", {{"slots", false}}},
+    {"missing_duplicate", {{"alphabet", 5}}},
+    {"addition", {{"reversed", true}}},
+    {"recall", {{"answers", false}}},
+    {"recall", {{"updates", 3}}},
+    {"recall", {{"updates", 8}, {"answers", false}}},
+    {"recall", {{"gap", 0.01}, {"fillers", 1}, {"answers", false}}},
+    {"recall", {{"gap", 0.5}, {"fillers", 9}, {"updates", 2}}},
+    {"needle", {{"needles", 1}}},
+    {"needle", {{"repeats", 3}}},
+    {"needle", {{"queries", 4}}},
+    {"needle", {{"queries", 2}, {"repeats", 2}, {"needles", 3}}},
+    {"flip_flop", {{"ignore", 0}}},
+    {"flip_flop", {{"ignore", 0.98}}},
+    {"count", {{"variables", 3}}},
+    {"count", {{"set", 0}, {"pass", 1}, {"increment", 1}, {"largest", 100}}},
+    {"offset", {{"steps", 1}}},
+    {"nth_token", {{"from", 1}, {"indices", 20}}},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+static void choose_nth(int n) {
+    if ((size_t)n < tasks_count) {
+        choose(tasks[n]->name);
+        return;
+    }
+    const Variant *variant = &variants[(size_t)n - tasks_count];
+    choose(variant->task);
+    for (int i = 0; i < SETTINGS && variant->set[i].option; i++)
+        set(variant->set[i].option, variant->set[i].value);
+}
+
+/* Whether an option that the task has stands at this value. */
+static bool has(const char *name, double value) {
+    const Option *option = option_find(task->options, name);
+    if (!option) return false;
+    const void *field = options + option->offset;
+    switch (option->type) {
+    case OPTION_BOOLEAN: return *(const bool *)field == (value != 0);
+    case OPTION_CHOICE: return *(const int *)field == (int)value;
+    case OPTION_NUMBER: return *(const double *)field == value;
+    default: return *(const int64_t *)field == (int64_t)value;
+    }
+}
+
+static bool is(const char *name) {
+    return !strcmp(task->name, name);
 }
 
 static Examples draw(RngPurpose purpose, size_t items, size_t length) {
@@ -69,7 +133,7 @@ static void check_uniform(const double *counts, int cells) {
 
 START_TEST(is_described) {
     choose_nth(_i);
-    ck_assert_ptr_eq(task_find(tasks[_i]->name), tasks[_i]);
+    ck_assert_ptr_eq(task_find(task->name), task);
     ck_assert_ptr_null(task_find("no such task"));
     ck_assert_uint_gt(strlen(task->summary), 20);
     ck_assert_uint_gt(strlen(task->source), 20);
@@ -123,6 +187,8 @@ static void check_example(const Example *e, size_t length) {
         if (e->scored[t]) {
             ck_assert(e->distance[t] >= 0 && (size_t)e->distance[t] <= t);
             ck_assert_int_eq(solve_seen(e->tokens, length, t), e->targets[t]);
+            if (!is("mlm_grammar")) /* a model that looks back only can answer, too */
+                ck_assert_int_eq(solve_seen(e->tokens, t + 1, t), e->targets[t]);
         } else {
             ck_assert_int_eq(e->distance[t], 0);
             ck_assert(e->targets[t] == 0 || (t + 1 < length && e->targets[t] == e->tokens[t + 1]));
@@ -227,6 +293,50 @@ static double majority_accuracy(const Examples *batch, Clue *clue, size_t clues)
     return right / asked;
 }
 
+/* What a guess by a clue reaches at 128 tokens where the task itself lets it be above chance: exact
+   distributions (order statistics, counts: scipy) or, for the tokens of sort and addition, 40,000
+   examples made by numpy. */
+typedef struct {
+    double no_clue, place, token, before;
+} Guesses;
+
+static Guesses expected_guesses(double blind) {
+    /* The answer to the question before is as good a guess as any that the context holds. */
+    Guesses guesses = {blind, blind, blind, task->chance(options)};
+    if (is("repeat_token")) /* all is easy but the first and the last of 64: 1 of 32 symbols, EOS */
+        guesses.token = guesses.before = (62 + 1.0 / 32) / 64;
+    if (is("selective_copy") && has("slots", false)) { /* 4 symbols and EOS, which is known */
+        guesses = (Guesses){0.2, 0.2 + 0.8 / 16, 0.2 + 0.2 / 16, 0.2 + 0.4 / 16};
+    }
+    if (is("sort")) { /* the jth of 63 symbols is about the jth of the alphabet */
+        if (has("slots", true)) guesses.place = 0.1509;
+        if (has("slots", false)) guesses = (Guesses){blind, 0.1642, 0.4071, 0.3253};
+        if (has("repeats", false)) guesses = (Guesses){blind, 0.7500, 0.9844, 0.9538};
+    }
+    if (is("bucket_sort")) {
+        guesses.place = 0.8210;
+        if (has("slots", false)) guesses = (Guesses){63.0 / 64 / 5, 0.8238, 0.9219, 0.8469};
+    }
+    if (is("addition")) /* the highest digit is 0 or 1, the place of EOS is known */
+        guesses = (Guesses){blind, (0.5 + 1 + 0.1 * 41) / 43, 0.1133, 0.1075};
+    if (is("flip_flop")) { /* the bit in front belongs to a w or r; that of the first pair to w */
+        const double ignored = has("ignore", 0) ? 0 : has("ignore", 0.8) ? 0.8 : 0.98;
+        const double asked = (1 - ignored) / 2;
+        guesses.before = 1 - ignored / 2 + ignored / 2 * asked / (62 * asked + 1);
+    }
+    if (is("count")) { /* the distribution of the value; a=0 in front tells more */
+        guesses = (Guesses){0.2587, 0.2587, 0.2587, 0.2863};
+        if (has("variables", 3)) guesses = (Guesses){0.1383, 0.1383, 0.1383, 0.1543};
+        if (has("set", 0)) guesses = (Guesses){0.0709, 0.0709, 0.0709, 0.0709};
+    }
+    if (is("mlm_grammar")) { /* 1 masked token in 10 is left, a neighbour tells 1 feature of 3 */
+        guesses.token = blind + 0.1;
+        guesses.before = 1.0 / 16;
+    }
+    if (is("offset") && has("steps", 1)) guesses.before = 1; /* that is the task */
+    return guesses;
+}
+
 START_TEST(answers_cannot_be_guessed_without_the_context) {
     /* The margin covers the end mark of copy, which a clue of place gives away: 1 answer of 64. */
     enum { LENGTH = 128, ITEMS = 8000 };
@@ -249,18 +359,15 @@ START_TEST(answers_cannot_be_guessed_without_the_context) {
         if (batch.scored[t]) asked++, right += batch.targets[t] == answers[rng_below(&rng, kinds)];
     double blind = 1 / (double)kinds;
     check_share((double)right, (double)asked, blind);
-    ck_assert_double_le(blind, task->chance(options));
+    if (!has("set", 0)) /* count without a reset: not every value up to the largest occurs */
+        ck_assert_double_le(blind, task->chance(options));
 
-    ck_assert_double_lt(majority_accuracy(&batch, no_clue, 1), blind + margin);
-    ck_assert_double_lt(majority_accuracy(&batch, place, LENGTH), blind + margin);
-    /* At a masked place a tenth of the tokens are left as they are, and a neighbour tells one
-       feature of three. */
-    const bool grammar = !strcmp(task->name, "mlm_grammar");
-    ck_assert_double_lt(majority_accuracy(&batch, token, vocabulary),
-                        blind + margin + (grammar ? 0.1 : 0));
-    /* The answer to the question before is as good a guess as any that the context holds. */
+    const Guesses guesses = expected_guesses(blind);
+    ck_assert_double_lt(majority_accuracy(&batch, no_clue, 1), guesses.no_clue + margin);
+    ck_assert_double_lt(majority_accuracy(&batch, place, LENGTH), guesses.place + margin);
+    ck_assert_double_lt(majority_accuracy(&batch, token, vocabulary), guesses.token + margin);
     ck_assert_double_lt(majority_accuracy(&batch, token_before, vocabulary),
-                        (grammar ? 1.0 / 16 : task->chance(options)) + margin);
+                        guesses.before + margin);
     free(answers);
     free(seen);
     examples_free(&batch);
@@ -283,6 +390,8 @@ START_TEST(no_example_is_drawn_twice) {
     static const RngPurpose purposes[] = {RNG_TRAIN, RNG_VALIDATE, RNG_EVALUATE};
     enum { PURPOSES = sizeof purposes / sizeof *purposes };
     choose_nth(_i);
+    if (is("repeat_token")) return; /* one example a symbol and length */
+    if (is("count")) return;        /* mostly pass: about 20 of the pairs of examples are alike */
     uint64_t *hashes = ALLOCATE(PURPOSES * ITEMS, uint64_t);
     for (size_t p = 0; p < PURPOSES; p++) {
         Examples batch = draw(purposes[p], ITEMS, LENGTH);
@@ -637,14 +746,14 @@ Suite *suite_tasks(void);
 Suite *suite_tasks(void) {
     Suite *suite = suite_create("tasks");
     TCase *every = tcase_create("every task");
-    int count = (int)task_count;
+    int count = (int)tasks_count + VARIANTS;
     tcase_add_loop_test(every, is_described, 0, count);
     tcase_add_loop_test(every, tokens_have_texts_of_their_own, 0, count);
     tcase_add_loop_test(every, every_length_gives_whole_examples_that_the_solver_answers, 0, count);
     tcase_add_loop_test(every, distance_reaches_the_first_token_that_is_needed, 0, count);
     tcase_add_loop_test(every, answers_cannot_be_guessed_without_the_context, 0, count);
     tcase_add_loop_test(every, no_example_is_drawn_twice, 0, count);
-    tcase_add_loop_test(every, data_are_those_of_earlier_versions, 0, count);
+    tcase_add_loop_test(every, data_are_those_of_earlier_versions, 0, (int)tasks_count);
     suite_add_tcase(suite, every);
 
     TCase *copy = tcase_create("copy");

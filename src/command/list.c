@@ -95,7 +95,7 @@ static void list_encodings(const Command *command) {
 }
 static void list_tasks(const Command *command) {
     Table *table = two_columns();
-    for (size_t i = 0; i < task_count; i++) line(table, tasks[i]->name, tasks[i]->summary);
+    for (size_t i = 0; i < tasks_count; i++) line(table, tasks[i]->name, tasks[i]->summary);
     print(table, "tasks", command);
 }
 static void list_positions(const Command *command) {

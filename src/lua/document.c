@@ -153,7 +153,7 @@ static void write_kind_classes(FILE *to, const ConfigKind *kind) {
 static void write_stage_class(FILE *to) {
     fputs("---@class (exact) Harness.Stage\n", to);
     write_fields(to, stage_options);
-    for (size_t t = 0; t < task_count; t++) {
+    for (size_t t = 0; t < tasks_count; t++) {
         for (const Option *option = tasks[t]->options; option && option->name; option++) {
             bool again = false;
             for (size_t before = 0; before < t; before++)
