@@ -7,7 +7,7 @@
 -- expect: command line: model=rope: is a table of keys; set one of them
 -- expect: command line: model.layers.deep=1: unknown key
 -- expect: command line: modl.width=3: unknown key; did you mean model?
--- expect: command line: task.pairs=8: unknown key; there are alphabet, repeats
+-- expect: command line: task.pairs=8: unknown key; there are alphabet, repeats, slots
 -- expect: command line: train.stages.1.steps=3: there is no stage 1; train.stages has 0
 -- expect: command line: train.stages=3: expected train.stages.NUMBER.KEY=VALUE
 -- expect: command line: evaluate.lengths=16,x: evaluate.lengths.2: got "x" (a text); expected an integer from 1 to 16777216

@@ -1,7 +1,7 @@
 -- expect: tests/bad_configs/places.lua:11: model.heads: got 0; expected an integer from 1 to 1024
 -- expect: tests/bad_configs/places.lua:12: model.width: got 100.5; expected an integer from 1 to 1048576
--- expect: tests/bad_configs/places.lua:17: train.stages.1.pears: unknown key; there are steps, length, batch, alphabet, repeats
--- expect: tests/bad_configs/places.lua:18: train.stages.2.pears: unknown key; there are steps, length, batch, alphabet, repeats
+-- expect: tests/bad_configs/places.lua:17: train.stages.1.pears: unknown key; there are steps, length, batch, alphabet, repeats, slots
+-- expect: tests/bad_configs/places.lua:18: train.stages.2.pears: unknown key; there are steps, length, batch, alphabet, repeats, slots
 -- expect: tests/bad_configs/places.lua:18: train.stages.2.steps: got 0; expected an integer from 1 to 1000000000
 -- expect: tests/bad_configs/places.lua:19: train.warmup: got -1; expected an integer from 0 to 1000000000
 -- expect: tests/bad_configs/places.lua:23: evaluate.every: got -3; expected an integer from 0 to 1000000000
