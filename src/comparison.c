@@ -191,7 +191,7 @@ static char *choose_keys(Comparison *c, const Keys *all, const Keys *differing, 
 /* The place of a name in its registry; names that are not there come last. */
 static size_t registry_place(const char *key, const char *value) {
     if (!strcmp(key, "task"))
-        for (size_t i = 0; i < task_count; i++)
+        for (size_t i = 0; i < tasks_count; i++)
             if (!strcmp(tasks[i]->name, value)) return i;
     if (!strcmp(key, "model.encoding"))
         for (size_t i = 0; i < encoding_count; i++)
