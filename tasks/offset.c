@@ -7,13 +7,13 @@
 enum { BOS, SYMBOLS };
 
 typedef struct {
-    int64_t steps, alphabet;
+    int64_t back, alphabet;
 } OffsetOptions;
 
 static const Option offset_options[] = {
-    {.name = "steps",
+    {.name = "back",
      .type = OPTION_INTEGER,
-     .offset = offsetof(OffsetOptions, steps),
+     .offset = offsetof(OffsetOptions, back),
      .fallback = 4,
      .min = 1,
      .max = 65536,
@@ -35,24 +35,24 @@ static int offset_vocabulary(const void *options) {
 
 static const char *offset_refuse(const void *options, size_t length) {
     static char reason[64];
-    long long shortest = (long long)((const OffsetOptions *)options)->steps + 2;
+    long long shortest = (long long)((const OffsetOptions *)options)->back + 2;
     if (length >= (size_t)shortest) return NULL;
-    snprintf(reason, sizeof reason, "needs at least steps + 2 = %lld tokens", shortest);
+    snprintf(reason, sizeof reason, "needs at least back + 2 = %lld tokens", shortest);
     return reason;
 }
 
 static void offset_generate(const void *options, Rng *rng, size_t length, Example *example) {
     const OffsetOptions *o = options;
-    const size_t steps = (size_t)o->steps;
+    const size_t back = (size_t)o->back;
     int32_t *tokens = example->tokens;
     tokens[0] = BOS;
     for (size_t t = 1; t < length; t++)
         tokens[t] = SYMBOLS + (int32_t)rng_below(rng, (uint64_t)o->alphabet);
     for (size_t t = 0; t < length; t++) {
-        const bool scored = t > steps;
+        const bool scored = t > back;
         example->scored[t] = scored;
-        example->distance[t] = scored ? (int32_t)steps : 0;
-        example->targets[t] = scored ? tokens[t - steps] : tokens[t + 1];
+        example->distance[t] = scored ? (int32_t)back : 0;
+        example->targets[t] = scored ? tokens[t - back] : tokens[t + 1];
     }
 }
 
@@ -71,14 +71,14 @@ static bool offset_masked(const void *options) {
 }
 
 static int32_t offset_solve(const void *options, const int32_t *tokens, size_t t) {
-    const size_t steps = (size_t)((const OffsetOptions *)options)->steps;
-    return t > steps ? tokens[t - steps] : -1;
+    const size_t back = (size_t)((const OffsetOptions *)options)->back;
+    return t > back ? tokens[t - back] : -1;
 }
 
 const Task task_offset = {
     .name = "offset",
     .summary = "name at each place the token a fixed number of steps back",
-    .source = "no paper: the smallest task that an order of tokens can have. With steps = 1 one "
+    .source = "no paper: the smallest task that an order of tokens can have. With back = 1 one "
               "layer needs a head for the token before (Barbero et al. 2024, arXiv:2410.06205)",
     .options = offset_options,
     .options_size = sizeof(OffsetOptions),

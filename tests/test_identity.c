@@ -32,14 +32,14 @@ START_TEST(test_json) {
         "\"scale\":0.05},\"heads\":4,\"init_std\":0.05,\"layers\":2,\"mlp\":4,"
         "\"positions\":{\"kind\":\"plain\"},\"tied\":false,\"width\":64},"
         "\"name\":\"a\",\"seed\":2,"
-        "\"task\":{\"alphabet\":10,\"kind\":\"copy\",\"repeats\":true},"
+        "\"task\":{\"alphabet\":10,\"kind\":\"copy\",\"repeats\":true,\"slots\":false},"
         "\"train\":{\"accumulate\":1,\"beta1\":0.9,\"beta2\":0.999,\"checkpoint_every\":200,"
         "\"clip\":0.3333333333333333,\"decay\":\"constant\",\"epsilon\":1e-8,\"final_rate\":0,"
         "\"learning_rate\":0.0003,\"log_every\":10,\"snapshot_every\":0,\"stage_warmup\":20,"
         "\"stages\":[{\"batch\":0,\"length\":{\"from\":8,\"to\":16},\"steps\":5,"
-        "\"task\":{\"alphabet\":10,\"repeats\":false}},"
+        "\"task\":{\"alphabet\":10,\"repeats\":false,\"slots\":false}},"
         "{\"batch\":3,\"length\":[32,64],\"steps\":7,"
-        "\"task\":{\"alphabet\":10,\"repeats\":true}}],"
+        "\"task\":{\"alphabet\":10,\"repeats\":true,\"slots\":false}}],"
         "\"tokens\":16384,\"warmup\":50,\"weight_decay\":0.01}}");
 }
 END_TEST

@@ -66,7 +66,7 @@ static const Variant variants[] = {
     {"flip_flop", {{"ignore", 0.98}}},
     {"count", {{"variables", 3}}},
     {"count", {{"set", 0}, {"pass", 1}, {"increment", 1}, {"largest", 100}}},
-    {"offset", {{"steps", 1}}},
+    {"offset", {{"back", 1}}},
     {"nth_token", {{"from", 1}, {"indices", 20}}},
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
@@ -333,7 +333,7 @@ static Guesses expected_guesses(double blind) {
         guesses.token = blind + 0.1;
         guesses.before = 1.0 / 16;
     }
-    if (is("offset") && has("steps", 1)) guesses.before = 1; /* that is the task */
+    if (is("offset") && has("back", 1)) guesses.before = 1; /* that is the task */
     return guesses;
 }
 
