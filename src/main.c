@@ -36,7 +36,8 @@ static const struct {
     {"compare", "RESULT.h5|FOLDER ...", "groups of runs over their seeds, and how they differ",
      command_compare},
     {"verify", "FILE.h5 ...", "is it a whole, well-formed file of this format", command_verify},
-    {"bench", "[CONFIG.lua ...]", "speed of training against the peak of this machine",
+    {"bench", "[CONFIG.lua ...] [--encodings]",
+     "speed of training against the peak of this machine, or of each encoding against nope",
      command_bench},
     {"docs", "config|annotations", "print docs/CONFIG.md, or annotations for Lua editors",
      command_docs},
@@ -194,6 +195,7 @@ static Command parse(int argc, char **argv, int from) {
         else if (!strcmp(word, "--plan")) c.plan = true;
         else if (!strcmp(word, "--fail-fast")) c.fail_fast = true;
         else if (!strcmp(word, "--keep-going")) c.fail_fast = false;
+        else if (!strcmp(word, "--encodings")) c.encodings = true;
         else command_usage("%s: unknown option", word);
     }
     const char *asked = getenv("OMP_NUM_THREADS");

@@ -29,11 +29,6 @@ typedef struct {
     double resident; /* bytes */
 } Measure;
 
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double resident_bytes(void) {
     long pages = 0;
     FILE *file = fopen("/proc/self/statm", "re");
@@ -61,7 +56,7 @@ static Measure measure(const Config *config, int threads, double peak) {
         tokens = (double)(t->tokens - tokens_before);
     }
     engine_phases(t->engine, m.phases, false);
-    qsort(seconds, (size_t)count, sizeof *seconds, by_value);
+    bench_sort((size_t)count, seconds);
     const double median = seconds[count / 2];
     m.tokens_per_second = tokens / median;
     m.gflops = flops / median / 1e9;
@@ -151,6 +146,7 @@ int command_bench(const Command *command) {
     if (count >= TABLE_COLUMNS) command_usage("bench: at most %d configs", TABLE_COLUMNS - 1);
     const Environment environment = environment_look();
     const Terminal terminal = terminal_look(STDOUT_FILENO, command->color);
+    if (command->encodings) return command_bench_encodings(command, &terminal);
     const double loop = bench_peak(0.5), product = bench_product_peak(0.5);
     const double peak = fmax(loop, product);
     if (!command->json)

@@ -20,7 +20,7 @@ typedef struct {
     int threads, jobs, index, shard, shards; /* 0: not given */
     const char *emit;                        /* --emit, or NULL */
     const char *expect; /* of a worker: SHA-256 of the config that it is started for */
-    bool plan, fail_fast, fresh, quiet, json, csv;
+    bool plan, fail_fast, fresh, quiet, json, csv, encodings;
     ColorChoice color;
     const char *line; /* the command line as given, quoted for a shell */
 } Command;
@@ -34,6 +34,7 @@ int command_show(const Command *command);
 int command_compare(const Command *command);
 int command_verify(const Command *command);
 int command_bench(const Command *command);
+int command_bench_encodings(const Command *command, const Terminal *terminal); /* of bench */
 int command_docs(const Command *command);
 
 /* The study of words[0] with the overrides: of one run where the file is a config and no override
