@@ -1,15 +1,19 @@
-"""plot.py: pictures of one or many results.
+"""plot.py: pictures of one or many results, or of the summary of a study.
 
-    .venv/bin/python scripts/plot.py RESULT.h5... [-o FOLDER] [--format png,svg]
+    .venv/bin/python scripts/plot.py RESULT.h5|SUMMARY.h5|FOLDER... [-o FOLDER] [--format png,svg]
 
-Writes overview (accuracy by length, training loss, and a third: accuracy by distance, by position
-or a position table), accuracy_by_length, training, accuracy_by_distance and accuracy_by_position
-where the answers differ in them, and position_ENCODING for every encoding that has tables. Files
-that differ only in their seed are one line: the mean over seeds, each seed faint behind it, and
-from three seeds on the 95 % interval of the mean (Student's t).
+Of a folder every run.h5 below it. Writes accuracy_by_length (tokens right), sequences_by_length and
+training, a panel for each task; heat_map (task x encoding) where there are several of both;
+overview (of one task: accuracy by length, training loss, and a third: accuracy by distance, by
+position or a position table); accuracy_by_distance and accuracy_by_position where the answers
+differ in them; position_ENCODING for every encoding that has tables, and positions, the main table
+of each side by side. Files that differ only in their seed are one line: the mean over seeds, each
+seed faint behind it, and from three seeds on the 95 % interval of the mean (Student's t). A summary
+has no training and no tables.
 """
 
 import argparse
+import glob
 import json
 import os
 import sys
@@ -25,6 +29,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 # Okabe & Ito's palette: told apart with every common colour blindness. Markers tell apart in print.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999"]
 MARKERS = "osD^vPX*"
+DASHES = ["-", "--", ":", "-."]  # of every eight lines
 MOST_MARKERS = 24  # more points are a line
 GREY = "#777777"
 DIVERGING = "PuOr"
@@ -73,17 +78,16 @@ def flatten(value, path=""):
 class Result:
     """What one file says, as numpy arrays."""
 
-    def __init__(self, path):
-        with h5py.File(path) as file:
-            if file.attrs.get("format") != "posenc-run":
-                raise ValueError("is no result")
-            for name in ("name", "encoding", "task", "seed", "trained_length"):
-                setattr(self, name, file.attrs[name])
-            self.config = flatten(json.loads(file["config/resolved_json"].asstr()[()]))
-            self.train = {name: file["train"][name][:] for name in ("step", "loss", "accuracy")}
-            self.final = {name: values[:] for name, values in file["evaluate/final"].items()}
-            self.bins = {kind: self.read_bins(file, kind) for kind in BINS}
-            self.tables = self.read_tables(file)
+    def __init__(self, file):
+        if file.attrs.get("format") != "posenc-run":
+            raise ValueError("is no result")
+        for name in ("name", "encoding", "task", "seed", "trained_length"):
+            setattr(self, name, file.attrs[name])
+        self.config = flatten(json.loads(file["config/resolved_json"].asstr()[()]))
+        self.train = {name: file["train"][name][:] for name in ("step", "loss", "accuracy")}
+        self.final = {name: values[:] for name, values in file["evaluate/final"].items()}
+        self.bins = {kind: self.read_bins(file, kind) for kind in BINS}
+        self.tables = self.read_tables(file)
 
     @staticmethod
     def read_bins(file, kind):
@@ -107,14 +111,53 @@ class Result:
         return tables
 
 
+class SummaryResult:
+    """A run as the summary of its study knows it: its lengths, without training and tables."""
+
+    def __init__(self, name, rows):
+        self.name, self.task, self.encoding = name, rows["task"][0], rows["group"][0]
+        self.seed, self.trained_length = rows["seed"][0], rows["trained_length"][0]
+        self.config, self.train, self.tables = {}, None, {}
+        self.bins = {kind: {} for kind in BINS}
+        self.final = {column: rows[column] for column in (
+            "length", "defined", "token_accuracy", "sequence_accuracy", "loss")}
+        for column in ("baseline_random", "baseline_majority"):
+            self.final[column] = np.full(len(rows["length"]), np.nan)
+
+
+def read_summary(file):
+    runs = {name: column.asstr()[:] if h5py.check_string_dtype(column.dtype) else column[:]
+            for name, column in file["runs"].items()}
+    each = [f"{task}/{run}" for task, run in zip(runs.get("task", []), runs.get("run_id", []))]
+    return [SummaryResult(file.attrs["name"], {name: column[np.array(each) == one]
+                                               for name, column in runs.items()})
+            for one in dict.fromkeys(each)]
+
+
+def read_results(path):
+    """The results of a file, or of every run.h5 below a folder."""
+    if os.path.isdir(path):
+        found = sorted(glob.glob(os.path.join(path, "**", "run.h5"), recursive=True))
+        if not found:
+            raise ValueError("has no run.h5 in it or below")
+        return [result for each in found for result in read_results(each)]
+    with h5py.File(path) as file:
+        if file.attrs.get("format") == "posenc-summary":
+            return read_summary(file)
+        return [Result(file)]
+
+
 class Series:
     """Results that differ only in their seed, with the look of their line."""
 
     def __init__(self, results, label, index):
         self.results = results
+        self.task = results[0].task
         self.label = label
+        # A second round of the colours has other markers and dashes.
         self.look = {"color": COLOURS[index % len(COLOURS)],
-                     "marker": MARKERS[index % len(MARKERS)]}
+                     "marker": MARKERS[(index + index // len(COLOURS)) % len(MARKERS)],
+                     "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
         self.colour = self.look["color"]
 
 
@@ -125,22 +168,29 @@ def without_seeds(config):
 
 def group(results):
     """Series in the order of the files; settings that differ between series of one encoding are in
-    their labels."""
+    their labels. A label looks the same in every task."""
     groups = {}
     for result in results:
         key = (result.task, result.encoding, tuple(sorted(without_seeds(result.config).items())))
         groups.setdefault(key, []).append(result)
-    series = []
-    for index, (key, members) in enumerate(groups.items()):
+    series, labels = [], []
+    for key, members in groups.items():
         task, encoding, config = key
         alike = [dict(other[2]) for other in groups if other[:2] == (task, encoding)]
         own = [f"{name.rsplit('.', 1)[-1]} = {value}" for name, value in config
                if any(other.get(name) != value for other in alike)]
         label = encoding if not own else f"{encoding}, {', '.join(own[:3])}"
-        if len({other[0] for other in groups}) > 1:
-            label = f"{task}: {label}"
-        series.append(Series(members, label, index))
+        if label not in labels:
+            labels.append(label)
+        series.append(Series(members, label, labels.index(label)))
     return series
+
+
+def by_task(all_series):
+    tasks = {}
+    for series in all_series:
+        tasks.setdefault(series.task, []).append(series)
+    return tasks
 
 
 # ---- statistics ---------------------------------------------------------------------------------
@@ -170,7 +220,9 @@ def on_common_axis(pairs):
 def draw(axes, series, pairs, low=None, high=None):
     x, rows = on_common_axis(pairs)
     mean, half = mean_and_interval(rows)
-    look = dict(series.look) if len(x) <= MOST_MARKERS else {"color": series.colour}
+    look = dict(series.look)
+    if len(x) > MOST_MARKERS:
+        del look["marker"]
     if len(rows) > 1:
         for row in rows:
             axes.plot(x, row, color=series.colour, alpha=0.25, linewidth=0.8)
@@ -230,11 +282,11 @@ def short(share):
 # ---- the pictures -------------------------------------------------------------------------------
 
 
-def plot_by_length(axes, all_series):
+def plot_by_length(axes, all_series, metric="token_accuracy"):
     every = np.unique(np.concatenate([r.final["length"] for s in all_series for r in s.results]))
     undefined = 0
     for series in all_series:
-        pairs = [(r.final["length"], r.final["token_accuracy"]) for r in series.results]
+        pairs = [(r.final["length"], r.final[metric]) for r in series.results]
         draw(axes, series, pairs, low=0, high=1)
         missing = sorted({length for r in series.results
                           for length in r.final["length"][~r.final["defined"].astype(bool)]})
@@ -244,8 +296,9 @@ def plot_by_length(axes, all_series):
             undefined += 1
     final = all_series[0].results[0].final
     guess = np.fmax(final["baseline_random"], final["baseline_majority"])
-    axes.plot(final["length"], guess, "--", color=GREY, linewidth=1)
-    note(axes, "best guess without reading", (final["length"][0], guess[0]), (0, 3))
+    if metric == "token_accuracy" and not np.isnan(guess[0]):
+        axes.plot(final["length"], guess, "--", color=GREY, linewidth=1)
+        note(axes, "best guess without reading", (final["length"][0], guess[0]), (0, 3))
     if undefined:
         axes.plot([], [], "x", color=GREY, label="not defined")
     log2_axis(axes.xaxis, few(every))
@@ -253,7 +306,7 @@ def plot_by_length(axes, all_series):
     percent_axis(axes)
     mark_trained(axes, all_series, every[-1] * 1.1)
     axes.set_xlabel("length of the sequence (tokens)")
-    axes.set_ylabel("tokens right")
+    axes.set_ylabel("tokens right" if metric == "token_accuracy" else "sequences right")
 
 
 def mean_at(series, length):
@@ -475,8 +528,11 @@ def table_panels(result):
 # ---- figures ------------------------------------------------------------------------------------
 
 
-def legend_below(figure, axes):
-    handles, labels = axes.get_legend_handles_labels()
+def legend_below(figure, panels):
+    """One legend of everything that any of the panels shows."""
+    known = {label: handle for axes in panels
+             for handle, label in zip(*axes.get_legend_handles_labels())}
+    labels, handles = list(known), list(known.values())
     if len(labels) > 1:
         widest = max(len(label) for label in labels)
         columns = max(1, min(len(labels), int(figure.get_figwidth() / (0.4 + 0.075 * widest))))
@@ -512,26 +568,83 @@ def figure_overview(all_series):
     else:
         right.remove()
     headline(figure, describe_lengths(all_series), all_series)
-    legend_below(figure, left)
+    legend_below(figure, [left])
     return figure
 
 
-def figure_by_length(all_series):
-    figure, axes = plt.subplots(figsize=(7.5, 4.8))
-    plot_by_length(axes, all_series)
-    headline(figure, describe_lengths(all_series), all_series)
-    legend_below(figure, axes)
+def panels_of_tasks(all_series, plot, width=7.5, height=4.8):
+    """A panel for each task, one legend below all."""
+    tasks = by_task(all_series)
+    columns = min(len(tasks), 2)
+    rows = -(-len(tasks) // columns)
+    figure, grid = plt.subplots(rows, columns, figsize=(width * columns, height * rows),
+                                squeeze=False)
+    for (task, series), axes in zip(tasks.items(), grid.flat):
+        plot(axes, series)
+        if len(tasks) > 1:
+            axes.set_title(task)
+    for axes in grid.flat[len(tasks):]:
+        axes.remove()
+    legend_below(figure, grid.flat[:len(tasks)])
+    return figure
+
+
+def figure_by_length(all_series, metric="token_accuracy"):
+    figure = panels_of_tasks(all_series,
+                             lambda axes, series: plot_by_length(axes, series, metric))
+    alone = metric == "token_accuracy" and len(by_task(all_series)) == 1
+    words = "Tokens right by length" if metric == "token_accuracy" else "Sequences right by length"
+    headline(figure, describe_lengths(all_series) if alone else words, all_series)
     return figure
 
 
 def figure_training(all_series):
+    if len(by_task(all_series)) > 1:
+        figure = panels_of_tasks(all_series, plot_loss, 6, 4.2)
+        headline(figure, "Loss of training batches", all_series)
+        return figure
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4))
     plot_loss(left, all_series)
     left.set_title("loss")
     plot_train_accuracy(right, all_series)
     right.set_title("accuracy")
     headline(figure, "Training batches", all_series)
-    legend_below(figure, left)
+    legend_below(figure, [left])
+    return figure
+
+
+def area_of(result, metric):
+    """Mean height of the curve over doublings, from the longest evaluated length of training."""
+    order = np.argsort(result.final["length"])
+    length, height = result.final["length"][order], result.final[metric][order]
+    first = max(int(np.sum(length <= result.trained_length)) - 1, 0)
+    x, y = np.log2(length[first:]), height[first:]
+    if len(x) < 2:
+        return np.nan
+    return float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2) / (x[-1] - x[0]))
+
+
+def figure_heat_map(all_series, metric="sequence_accuracy"):
+    """Task x encoding: the mean over seeds of the area under the length curve."""
+    tasks = by_task(all_series)
+    labels = list(dict.fromkeys(series.label for series in all_series))
+    values = np.full((len(labels), len(tasks)), np.nan)
+    for column, series_of_task in enumerate(tasks.values()):
+        for series in series_of_task:
+            areas = [area_of(result, metric) for result in series.results]
+            values[labels.index(series.label), column] = np.mean(areas)
+    figure, axes = plt.subplots(figsize=(2.6 + 1.1 * len(tasks), 1.6 + 0.36 * len(labels)))
+    image = axes.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        axes.text(column, row, "-" if np.isnan(value) else f"{100 * value:.0f}", fontsize=9,
+                  ha="center", va="center",
+                  color="black" if np.isnan(value) or value > 0.5 else "white")
+    axes.set_xticks(range(len(tasks)), tasks, rotation=20, ha="right")
+    axes.set_yticks(range(len(labels)), labels)
+    axes.grid(False)
+    figure.colorbar(image, ax=axes, format=FuncFormatter(lambda share, _: f"{100 * share:.0f} %"))
+    figure.suptitle("Sequences right beyond the trained length:\narea under the curve over "
+                    "log2(length), mean over seeds", x=0.01, ha="left", fontsize=12)
     return figure
 
 
@@ -547,7 +660,7 @@ def figure_bins(all_series, kind):
     for axes in grid[0][1:]:
         axes.set_ylabel("")
     headline(figure, f"Accuracy by {BINS[kind]}".split(" (")[0], all_series)
-    legend_below(figure, grid[0][0])
+    legend_below(figure, grid[0])
     return figure
 
 
@@ -566,6 +679,32 @@ def figure_positions(result):
     return figure
 
 
+# The table that tells most of an encoding, where it has several.
+MAIN_TABLES = ["bias_by_distance", "bias", "slope", "wavelength", "frequency", "table"]
+
+
+def main_panel(result):
+    """Draws the encoding's main table; of learned rows how often each was trained."""
+    names = sorted(result.tables, key=lambda name: MAIN_TABLES.index(name)
+                   if name in MAIN_TABLES else len(MAIN_TABLES))
+    panels = panels_of(names[0], result.tables[names[0]], int(result.trained_length), False)
+    return panels[-1] if result.tables[names[0]][3] is not None else panels[0]
+
+
+def figure_side_by_side(results):
+    columns = min(len(results), 3)
+    rows = -(-len(results) // columns)
+    figure, grid = plt.subplots(rows, columns, figsize=(0.6 + 4.4 * columns, 3.8 * rows),
+                                squeeze=False)
+    for result, axes in zip(results, grid.flat):
+        main_panel(result)(axes)
+        axes.set_title(f"{result.encoding}: {axes.get_title(loc='left')}")
+    for axes in grid.flat[len(results):]:
+        axes.remove()
+    figure.suptitle("What carries position, encoding by encoding", x=0.01, ha="left", fontsize=12)
+    return figure
+
+
 def save(figure, folder, name, formats):
     for kind in formats:
         path = os.path.join(folder, f"{name}.{kind}")
@@ -577,7 +716,7 @@ def save(figure, folder, name, formats):
 
 def main():
     parser = argparse.ArgumentParser(description="Pictures of one or many results.")
-    parser.add_argument("results", nargs="+", metavar="RESULT.h5")
+    parser.add_argument("results", nargs="+", metavar="RESULT.h5|SUMMARY.h5|FOLDER")
     parser.add_argument("-o", "--output", default="plots", metavar="FOLDER")
     parser.add_argument("--format", default="png", help="png, svg or png,svg")
     arguments = parser.parse_args()
@@ -587,25 +726,37 @@ def main():
     results = []
     for path in arguments.results:
         try:
-            results.append(Result(path))
+            results += read_results(path)
         except (OSError, KeyError, ValueError) as error:
             sys.exit(f"plot.py: {path}: {error}")
+    if not results:
+        sys.exit("plot.py: no results")
     all_series = group(results)
+    trained = [series for series in all_series if series.results[0].train]
     os.makedirs(arguments.output, exist_ok=True)
 
-    figures = {"overview": figure_overview, "accuracy_by_length": figure_by_length,
-               "training": figure_training}
-    for name, make in figures.items():
-        save(make(all_series), arguments.output, name, formats)
-    for kind in BINS:
-        if lengths_that_differ(all_series, kind):
-            save(figure_bins(all_series, kind), arguments.output, f"accuracy_by_{kind}", formats)
-    seen = set()
-    for series in all_series:
-        result = series.results[0]
-        if result.tables and result.encoding not in seen:
-            seen.add(result.encoding)
-            save(figure_positions(result), arguments.output, f"position_{result.encoding}", formats)
+    def keep(figure, name):
+        save(figure, arguments.output, name, formats)
+
+    keep(figure_by_length(all_series), "accuracy_by_length")
+    keep(figure_by_length(all_series, "sequence_accuracy"), "sequences_by_length")
+    if len(by_task(all_series)) > 1 and len({series.label for series in all_series}) > 1:
+        keep(figure_heat_map(all_series), "heat_map")
+    if trained:
+        keep(figure_training(trained), "training")
+    if trained and len(by_task(trained)) == 1:
+        keep(figure_overview(trained), "overview")
+        for kind in BINS:
+            if lengths_that_differ(trained, kind):
+                keep(figure_bins(trained, kind), f"accuracy_by_{kind}")
+    with_tables = {}
+    for series in trained:
+        if series.results[0].tables:
+            with_tables.setdefault(series.results[0].encoding, series.results[0])
+    for encoding, result in with_tables.items():
+        keep(figure_positions(result), f"position_{encoding}")
+    if len(with_tables) > 1:
+        keep(figure_side_by_side(list(with_tables.values())), "positions")
 
 
 if __name__ == "__main__":

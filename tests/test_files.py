@@ -253,15 +253,57 @@ def test_file_can_be_edited(file):
             assert np.array_equal(edited["train/loss"][:rows], file["train/loss"][:])
 
 
-def test_plots(file):
+def plot(source, formats):
+    """The names of the pictures that plot.py makes of a file or folder."""
     with tempfile.TemporaryDirectory() as folder:
-        made = subprocess.run([sys.executable, PLOT, file.filename, "-o", folder, "--format",
-                               "png,svg"], capture_output=True, text=True, check=False)
+        made = subprocess.run([sys.executable, PLOT, source, "-o", folder, "--format", formats],
+                              capture_output=True, text=True, check=False)
         assert made.returncode == 0, made.stderr
         names = set(os.listdir(folder))
-        assert {"overview.png", "overview.svg", "accuracy_by_length.png", "training.png"} <= names
         assert {os.path.join(folder, name) for name in names} == set(made.stdout.split())
         assert all(os.path.getsize(os.path.join(folder, name)) > 5000 for name in names)
+        return names
+
+
+def test_plots(file):
+    names = plot(os.path.dirname(file.filename), "png,svg")
+    assert {"overview.png", "overview.svg", "accuracy_by_length.png", "sequences_by_length.png",
+            "training.png", "position_learned.png"} <= names
+    assert not names & {"heat_map.png", "positions.png"}  # one task, one encoding
+
+
+def test_plots_of_a_second_encoding(file):
+    with tempfile.TemporaryDirectory() as folder:
+        for number, encoding in enumerate(("learned", "other")):
+            os.mkdir(os.path.join(folder, encoding))
+            path = shutil.copy(file.filename, os.path.join(folder, encoding, "run.h5"))
+            os.chmod(path, 0o644)
+            with h5py.File(path, "r+") as copy:
+                copy.attrs["encoding"] = encoding
+                copy.attrs["task"] = f"task{number}"
+                if number:
+                    copy.move("position/learned", f"position/{encoding}")
+        names = plot(folder, "png")
+    assert {"heat_map.png", "positions.png", "training.png", "position_other.png"} <= names
+    assert "overview.png" not in names  # of two tasks there is none
+
+
+def test_plots_of_a_summary(_):
+    rows = [(task, group, seed, f"{group}{seed}", 16, length, True, 16 / length, 16 / length, 0.5)
+            for task in ("copy", "reverse") for group in ("rope", "nope") for seed in (1, 2, 3)
+            for length in (16, 32, 64)]
+    names = ["task", "group", "seed", "run_id", "trained_length", "length", "defined",
+             "token_accuracy", "sequence_accuracy", "loss"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "summary.h5")
+        with h5py.File(path, "w") as summary:
+            summary.attrs.update({"format": "posenc-summary", "name": "s"})
+            for name, values in zip(names, zip(*rows)):
+                text = isinstance(values[0], str)
+                summary.create_dataset(f"runs/{name}", data=values,
+                                       dtype=h5py.string_dtype() if text else None)
+        made = plot(path, "png")
+    assert made == {"accuracy_by_length.png", "sequences_by_length.png", "heat_map.png"}
 
 
 def main():
