@@ -45,6 +45,16 @@ start verify "$folder/run.h5"
 holds 'verify finds it whole' [ "$status" = 0 ]
 start show "$folder/run.h5"
 holds 'show names its encoding' says out 'learned'
+start compare "$work/whole"
+holds 'compare finds it in the folder' [ "$status" = 0 ]
+holds 'and says that one seed is one seed' says out 'learned has a single seed, n=1'
+start compare "$folder/run.h5" --by model.encodin
+holds 'compare knows no such key' [ "$status" = 2 ]
+holds 'and says so' says err 'none of the results has the key "model.encodin"'
+start compare "$folder/run.h5" "$work/out" --csv
+holds 'a file that is no result fails it' [ "$status" = 1 ]
+holds 'and is named' says err 'out: is not an HDF5 file'
+holds 'the others are compared' says out '^copy,learned,sequence_accuracy,at_length,8,1,'
 start forward "$folder/run.h5" -o "$work/forward.h5" --length 12
 holds 'forward runs its weights' [ "$status" = 0 ]
 start forward "$folder/run.h5" -o "$work/no.h5" --length 48
