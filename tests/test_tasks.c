@@ -600,6 +600,104 @@ START_TEST(recall_refuses) {
 }
 END_TEST
 
+/* The gap law: cell g (two tokens) behind the pairs with P(g) ~ (g + 1)^(gap - 1), without
+   replacement; the first key takes its cell first, so that its cells have this law exactly. */
+START_TEST(recall_asks_once_by_the_gap_law) {
+    enum { PAIRS = 3, QUERIES = 1 + 2 * PAIRS, CELLS = 12, LENGTH = QUERIES + 2 * CELLS + 1 };
+    enum { ITEMS = 20000, FILLERS = 4 };
+    const double gap = _i ? 0.01 : 0.7;
+    choose("recall");
+    set("pairs", PAIRS);
+    set("gap", gap);
+    set("fillers", FILLERS);
+    set("answers", false);
+    ck_assert(masked());
+    ck_assert_int_eq(task->vocabulary(options), 1 + 128 + 128 + FILLERS);
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double cells[CELLS] = {0}, fillers[FILLERS] = {0}, law[CELLS], sum = 0;
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        int asked[PAIRS] = {0};
+        for (size_t t = QUERIES; t < LENGTH; t++) {
+            const char *word = text(e.tokens[t]);
+            ck_assert_int_eq(word[0] == 'k' && word[1], e.scored[t]);
+            if (!e.scored[t]) { /* fillers are neither keys nor values */
+                ck_assert(word[0] >= 'a' && word[0] < 'a' + FILLERS && !word[1]);
+                fillers[word[0] - 'a']++;
+                continue;
+            }
+            ck_assert_uint_eq((t - QUERIES) % 2, 0);
+            const size_t pair = t - (size_t)e.distance[t];
+            ck_assert(pair < QUERIES && pair % 2 && e.tokens[pair] == e.tokens[t] &&
+                      e.targets[t] == e.tokens[pair + 1]);
+            asked[pair / 2]++;
+            if (pair == 1) cells[(t - QUERIES) / 2]++;
+        }
+        for (int p = 0; p < PAIRS; p++) ck_assert_int_eq(asked[p], 1);
+    }
+    for (int g = 0; g < CELLS; g++) sum += law[g] = pow(g + 1, gap - 1);
+    for (int g = 0; g < CELLS; g++) check_share(cells[g], ITEMS, law[g] / sum);
+    check_uniform(fillers, FILLERS);
+    examples_free(&batch);
+}
+END_TEST
+
+START_TEST(recall_updates_count) {
+    enum { PAIRS = 5, UPDATES = 2, QUERIES = 1 + 2 * (PAIRS + UPDATES), LENGTH = 60, ITEMS = 5000 };
+    choose("recall");
+    set("pairs", PAIRS);
+    set("updates", UPDATES);
+    ck_assert_double_eq(task->chance(options), 1.0 / PAIRS);
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double updated = 0, all = 0, seconds[QUERIES] = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        int latest[1 + 128] = {0}, twice[1 + 128] = {0}, again = 0;
+        for (int t = 1; t < QUERIES; t += 2) {
+            if (latest[e.tokens[t]]) again++, twice[e.tokens[t]] = 1, seconds[t]++;
+            latest[e.tokens[t]] = t;
+            for (int u = 2; u < t; u += 2) ck_assert_int_ne(e.tokens[u], e.tokens[t + 1]);
+        }
+        ck_assert_int_eq(again, UPDATES);
+        for (int t = QUERIES; t < LENGTH; t += 2) {
+            const int pair = latest[e.tokens[t]];
+            ck_assert(pair && e.scored[t] && e.targets[t] == e.tokens[pair + 1]);
+            ck_assert_int_eq(e.distance[t], t - pair);
+            updated += twice[e.tokens[t]], all++;
+        }
+    }
+    check_share(updated, all, (double)UPDATES / PAIRS); /* each key as often as any other */
+    ck_assert_double_gt(seconds[3], 0); /* updates stand among the pairs, not behind them */
+    examples_free(&batch);
+    set("updates", 6);
+    ck_assert_str_eq(task->refuse(options, 99), "updates = 6 is more than pairs = 5");
+    set("updates", 5);
+    set("values", 9);
+    ck_assert_str_eq(task->refuse(options, 99),
+                     "values = 9 is less than pairs + updates = 10: each pair has its own");
+    set("values", 10);
+    ck_assert_str_eq(task->refuse(options, 21), "needs at least 2 * (pairs + updates) + 2 = 22 "
+                                                "tokens");
+    ck_assert_ptr_null(task->refuse(options, 22));
+}
+END_TEST
+
+START_TEST(recall_refuses_gap_without_fillers) {
+    choose("recall");
+    set("fillers", 2);
+    ck_assert_str_eq(task->refuse(options, 99), "fillers have a place only with gap above 0");
+    set("gap", 0.0001);
+    ck_assert_str_eq(task->refuse(options, 99), "gap is 0, or from 0.001 to 1");
+    set("gap", 1);
+    ck_assert_str_eq(task->refuse(options, 32),
+                     "needs at least 2 * updates + 4 * pairs + 1 = 33 tokens");
+    ck_assert_ptr_null(task->refuse(options, 33));
+    set("fillers", 0);
+    ck_assert_str_eq(task->refuse(options, 99),
+                     "gap needs fillers of at least 1, for the tokens between the queries");
+}
+END_TEST
+
 /* ---- induction --------------------------------------------------------------------------- */
 
 START_TEST(induction_asks_for_what_followed_the_key) {
@@ -638,6 +736,454 @@ START_TEST(induction_refuses) {
     ck_assert_ptr_nonnull(task->refuse(options, 0));
     ck_assert_str_eq(task->refuse(options, 3), "needs at least 4 tokens (BOS, KEY, a symbol, KEY)");
     ck_assert_ptr_null(task->refuse(options, 4));
+}
+END_TEST
+
+/* ---- strings answered with strings --------------------------------------------------------- */
+
+static bool shows(int32_t token, const char *name) {
+    return !strcmp(text(token), name);
+}
+
+/* BOS x1 .. xn SEP, then answers that are read, or empty slots, and EOS where there is room; the
+   scored places and what is read there. */
+static void check_layout(const Example *e, size_t length, size_t n, size_t m, bool slots) {
+    const size_t first = n + 1 + slots, end = n + 2 + m;
+    ck_assert(shows(e->tokens[0], "BOS") && shows(e->tokens[n + 1], "SEP"));
+    for (size_t t = 0; t < length; t++) {
+        ck_assert_uint_eq(e->scored[t], t >= first && t < end);
+        if (t > n + 1 && t < end && slots) ck_assert_str_eq(text(e->tokens[t]), "_");
+        if (t > n + 1 && t < end && !slots) ck_assert_int_eq(e->tokens[t], e->targets[t - 1]);
+        if (t >= end) ck_assert_str_eq(text(e->tokens[t]), "EOS");
+    }
+    if (!slots) ck_assert_str_eq(text(e->targets[end - 1]), "EOS");
+}
+
+START_TEST(copy_and_reverse_fill_slots) {
+    static const char *const names[] = {"copy", "reverse"};
+    const bool reverse = _i / 2, slots = _i % 2;
+    choose(names[reverse]);
+    set("slots", slots);
+    ck_assert_int_eq(task->vocabulary(options), 3 + 32 + slots);
+    ck_assert_double_eq(task->chance(options), 1.0 / (slots ? 32 : 33));
+    ck_assert_int_eq(masked(), slots);
+    for (size_t length = 4; length <= 41; length++) {
+        const size_t n = (length - 2) / 2, first = n + 1 + slots;
+        Examples batch = draw(RNG_TEST, 20, length);
+        for (size_t i = 0; i < batch.items; i++) {
+            const Example e = nth(&batch, i);
+            check_layout(&e, length, n, n, slots);
+            for (size_t j = 0; j < n; j++) {
+                const size_t from = reverse ? n - j : 1 + j;
+                ck_assert_int_eq(e.targets[first + j], e.tokens[from]);
+                ck_assert_int_eq(e.distance[first + j], (int)(first + j - from));
+            }
+        }
+        examples_free(&batch);
+    }
+}
+END_TEST
+
+START_TEST(repeat_token_asks_when_to_stop) {
+    enum { LENGTH = 17, N = 7, ITEMS = 4000, ALPHABET = 5 };
+    choose("repeat_token");
+    set("alphabet", ALPHABET);
+    ck_assert_double_eq(task->chance(options), 0.5);
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double counts[ALPHABET] = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        check_layout(&e, LENGTH, N, N, false);
+        for (int j = 0; j < N; j++) ck_assert_int_eq(e.targets[N + 1 + j], e.tokens[1]);
+        /* One more x than was said, counted from SEP back; for EOS, BOS. */
+        for (int j = 0; j <= N; j++) ck_assert_int_eq(e.distance[N + 1 + j], 2 * j + 1);
+        counts[text(e.tokens[1])[0] - 'a']++;
+    }
+    check_uniform(counts, ALPHABET);
+    ck_assert_str_eq(task->refuse(options, 3),
+                     "needs at least 4 tokens (BOS, a symbol, SEP, the symbol)");
+    examples_free(&batch);
+}
+END_TEST
+
+START_TEST(selective_copy_leaves_out_blanks) {
+    enum { SYMBOLS = 3, LENGTH = 16, PLACES = LENGTH - 2 - SYMBOLS, ITEMS = 5000 };
+    const bool slots = _i;
+    choose("selective_copy");
+    ck_assert_str_eq(task->refuse(options, 33), "needs at least 2 * symbols + 2 = 34 tokens");
+    ck_assert_ptr_null(task->refuse(options, 34));
+    set("symbols", SYMBOLS);
+    set("slots", slots);
+    ck_assert_double_eq(task->chance(options), 1.0 / (16 + !slots));
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double places[PLACES] = {0}, symbols[16] = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        const size_t first = PLACES + 1 + slots;
+        size_t found = 0;
+        check_layout(&e, LENGTH, PLACES, SYMBOLS, slots);
+        for (size_t t = 1; t <= PLACES; t++) {
+            if (shows(e.tokens[t], ".")) continue;
+            ck_assert_int_eq(e.targets[first + found], e.tokens[t]);
+            ck_assert_int_eq(e.distance[first + found], (int)(first + found - t));
+            symbols[text(e.tokens[t])[0] - 'a']++;
+            places[t - 1]++;
+            found++;
+        }
+        ck_assert_uint_eq(found, SYMBOLS);
+    }
+    for (int p = 0; p < PLACES; p++) check_share(places[p], ITEMS, (double)SYMBOLS / PLACES);
+    check_uniform(symbols, 16);
+    examples_free(&batch);
+}
+END_TEST
+
+START_TEST(sort_puts_symbols_in_order) {
+    enum { LENGTH = 31, N = 14, ITEMS = 500 };
+    static const char *const names[] = {"sort", "bucket_sort"};
+    choose(names[_i]);
+    const bool slots = _i; /* their defaults */
+    ck_assert_int_eq(task->vocabulary(options), slots ? 3 + 5 + 1 : 3 + 64);
+    ck_assert_int_eq(masked(), slots);
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        const int32_t *answers = e.targets + N + 1 + slots;
+        int surplus[68] = {0};
+        check_layout(&e, LENGTH, N, N, slots);
+        for (int j = 0; j < N; j++) surplus[e.tokens[1 + j]]++, surplus[answers[j]]--;
+        for (int v = 0; v < task->vocabulary(options); v++) ck_assert_int_eq(surplus[v], 0);
+        for (int j = 1; j < N; j++) ck_assert_int_le(answers[j - 1], answers[j]);
+        for (int t = N + 1 + slots; t < 2 * N + 2; t++) ck_assert_int_eq(e.distance[t], t - 1);
+    }
+    examples_free(&batch);
+    set("repeats", false);
+    ck_assert_str_eq(task->refuse(options, 200),
+                     slots ? "repeats = false with alphabet = 5 has at most 2 * 5 + 3 = 13 tokens"
+                           : "repeats = false with alphabet = 64 has at most 2 * 64 + 3 = 131 "
+                             "tokens");
+}
+END_TEST
+
+START_TEST(addition_adds) {
+    enum { LENGTH = 36, DIGITS = 10, ITEMS = 3000 }; /* 3 d + 4 = 34 tokens, EOS twice */
+    const bool reversed = _i;
+    choose("addition");
+    set("reversed", reversed);
+    ck_assert_double_eq(task->chance(options), 1.0 / 11);
+    ck_assert_str_eq(task->refuse(options, 6),
+                     "needs at least 7 tokens (BOS, 1 digit, +, 1 digit, SEP, 2 digits)");
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double digits[10] = {0}, carries = 0;
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        check_layout(&e, LENGTH, 2 * DIGITS + 1, DIGITS + 1, false);
+        ck_assert_str_eq(text(e.tokens[DIGITS + 1]), "+");
+        static const int starts[] = {1, DIGITS + 2, 2 * DIGITS + 3}; /* a, b, the sum */
+        uint64_t numbers[3] = {0};
+        for (int k = 0; k < 3; k++) {
+            const int count = DIGITS + (k == 2);
+            for (int j = 0; j < count; j++) {
+                const int place = starts[k] + (reversed ? count - 1 - j : j);
+                numbers[k] = 10 * numbers[k] + (uint64_t)(text(e.tokens[place])[0] - '0');
+                if (k < 2) digits[text(e.tokens[place])[0] - '0']++;
+            }
+        }
+        ck_assert_uint_eq(numbers[0] + numbers[1], numbers[2]);
+        carries += numbers[2] >= 10000000000u;
+        /* Digit j of the sum: back to its own digit of a; lowest digits first, to the one before,
+           whose sum tells the carry. */
+        for (int j = 0; j <= DIGITS; j++) {
+            const int from = j ? j : 1, t = 2 * DIGITS + 2 + j;
+            ck_assert_int_eq(e.distance[t], t - from);
+        }
+    }
+    check_uniform(digits, 10);
+    check_share(carries, ITEMS, (1 - 1e-10) / 2); /* of pairs of 10-digit numbers */
+    examples_free(&batch);
+}
+END_TEST
+
+/* ---- one question at the end --------------------------------------------------------------- */
+
+START_TEST(missing_duplicate_hides_one_symbol) {
+    enum { LENGTH = 15, HALF = 6, ITEMS = 6000 }; /* odd: EOS behind SEP */
+    choose("missing_duplicate");
+    ck_assert_double_eq(task->chance(options), 0.5);
+    ck_assert(masked());
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double places[2 * HALF] = {0}, answers[2] = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        int hidden = 0;
+        ck_assert(shows(e.tokens[0], "BOS") && shows(e.tokens[13], "SEP") &&
+                  shows(e.tokens[14], "EOS"));
+        for (int t = 1; t <= 2 * HALF; t++)
+            if (shows(e.tokens[t], "_")) {
+                ck_assert_int_eq(hidden, 0);
+                hidden = t;
+            }
+        ck_assert_int_gt(hidden, 0);
+        for (int t = 0; t < LENGTH; t++) ck_assert_uint_eq(e.scored[t], t == 13);
+        e.tokens[hidden] = e.targets[13];
+        for (int t = 1; t <= HALF; t++) ck_assert_int_eq(e.tokens[t], e.tokens[t + HALF]);
+        ck_assert_int_eq(e.distance[13], 13 - (hidden > HALF ? hidden - HALF : hidden));
+        places[hidden - 1]++;
+        answers[text(e.targets[13])[0] - 'a']++;
+    }
+    check_uniform(places, 2 * HALF);
+    check_uniform(answers, 2);
+    ck_assert_str_eq(task->refuse(options, 3),
+                     "needs at least 4 tokens (BOS, a symbol, its blank, SEP)");
+    examples_free(&batch);
+}
+END_TEST
+
+START_TEST(parity_is_that_of_all_bits) {
+    enum { LENGTH = 10, ITEMS = 10000 };
+    choose("parity");
+    ck_assert_int_eq(task->vocabulary(options), 5);
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double strings[256] = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        int bits = 0, ones = 0;
+        for (int t = 1; t < 9; t++) {
+            const int bit = text(e.tokens[t])[0] - '0';
+            bits = 2 * bits + bit, ones += bit;
+        }
+        strings[bits]++;
+        ck_assert_str_eq(text(e.tokens[9]), "SEP");
+        ck_assert_str_eq(text(e.targets[9]), ones % 2 ? "1" : "0");
+        ck_assert_int_eq(e.distance[9], 8);
+    }
+    check_uniform(strings, 256);
+    ck_assert_str_eq(task->refuse(options, 2), "needs at least 3 tokens (BOS, a bit, SEP)");
+    examples_free(&batch);
+}
+END_TEST
+
+/* The programs are run again, statement by statement. */
+START_TEST(count_runs_a_program) {
+    enum { LENGTH = 60, ITEMS = 3000, VARIABLES = 3, LARGEST = 4 };
+    choose("count");
+    ck_assert_str_eq(task->refuse(options, 3), "needs at least variables + 3 = 4 tokens");
+    ck_assert_int_eq(task->vocabulary(options), 2 + 3 + 11);
+    set("variables", VARIABLES);
+    set("largest", LARGEST);
+    ck_assert_double_eq(task->chance(options), 0.2);
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double sets = 0, passes = 0, free_increments = 0, all = 0, asked[VARIABLES] = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        int value[VARIABLES] = {-1, -1, -1}, set_at[VARIABLES] = {0};
+        for (int t = 1; t < LENGTH - 1; t++) {
+            const char *word = text(e.tokens[t]);
+            const int v = word[0] - 'a';
+            const bool first = t <= VARIABLES, pass = !strcmp(word, "pass");
+            bool full = false;
+            for (int w = 0; w < VARIABLES; w++) full |= value[w] == LARGEST;
+            if (!strcmp(word + 1, "=0")) {
+                ck_assert(!first || value[v] == -1);
+                value[v] = 0, set_at[v] = t;
+            } else {
+                ck_assert(!first && (pass || !strcmp(word + 1, "++")));
+            }
+            if (!first && !full) { /* nothing in the way of an increment */
+                all++;
+                sets += !strcmp(word + 1, "=0");
+                passes += pass;
+                free_increments += !strcmp(word + 1, "++");
+            }
+            if (!strcmp(word + 1, "++")) ck_assert_int_le(++value[v], LARGEST);
+        }
+        const char *question = text(e.tokens[LENGTH - 1]);
+        const int v = question[0] - 'a';
+        ck_assert_str_eq(question + 1, "?");
+        ck_assert_int_eq(atoi(text(e.targets[LENGTH - 1])), value[v]);
+        ck_assert_int_eq(e.distance[LENGTH - 1], LENGTH - 1 - set_at[v]);
+        asked[v]++;
+    }
+    check_uniform(asked, VARIABLES);
+    check_share(sets, all, 1.0 / 58);
+    check_share(free_increments, all, 7.0 / 58);
+    check_share(passes, all, 50.0 / 58);
+    examples_free(&batch);
+}
+END_TEST
+
+START_TEST(nth_token_counts_from_an_end) {
+    enum { LENGTH = 23, N = LENGTH - 3, INDICES = 12, ITEMS = 6000 };
+    const bool from_end = _i;
+    choose("nth_token");
+    ck_assert_str_eq(task->refuse(options, 3), "needs at least 4 tokens (BOS, a symbol, QUERY, 1)");
+    set("from", from_end);
+    set("indices", INDICES); /* fewer than symbols: none further is asked for */
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double indices[INDICES] = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        int k;
+        ck_assert_str_eq(text(e.tokens[N + 1]), "QUERY");
+        ck_assert_int_eq(sscanf(text(e.tokens[N + 2]), "[%d]", &k), 1);
+        const int place = from_end ? N + 1 - k : k;
+        ck_assert_int_eq(e.targets[N + 2], e.tokens[place]);
+        ck_assert_int_eq(e.distance[N + 2], N + 2 - place);
+        indices[k - 1]++;
+    }
+    check_uniform(indices, INDICES);
+    examples_free(&batch);
+}
+END_TEST
+
+START_TEST(offset_asks_for_the_token_a_few_steps_back) {
+    enum { LENGTH = 30, BACK = 7 };
+    choose("offset");
+    ck_assert_str_eq(task->refuse(options, 5), "needs at least back + 2 = 6 tokens");
+    ck_assert_ptr_null(task->refuse(options, 6));
+    set("back", BACK);
+    Examples batch = draw(RNG_TEST, 1000, LENGTH);
+    double symbols[16] = {0};
+    for (size_t i = 0; i < batch.items; i++) {
+        const Example e = nth(&batch, i);
+        for (size_t t = 0; t < LENGTH; t++) {
+            ck_assert_uint_eq(e.scored[t], t > BACK);
+            if (t <= BACK) continue;
+            ck_assert_int_eq(e.targets[t], e.tokens[t - BACK]);
+            ck_assert_int_eq(e.distance[t], BACK);
+        }
+        for (size_t t = 1; t < LENGTH; t++) symbols[text(e.tokens[t])[0] - 'a']++;
+    }
+    check_uniform(symbols, 16);
+    examples_free(&batch);
+}
+END_TEST
+
+/* ---- needle ---------------------------------------------------------------------------------- */
+
+START_TEST(needle_hides_pairs_evenly) {
+    enum { LENGTH = 23, CELLS = LENGTH - 1 - 2 - 1, ITEMS = 10000 };
+    choose("needle");
+    set("needles", 1);
+    ck_assert_double_eq(task->chance(options), 1.0 / 64);
+    ck_assert(masked());
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double places[CELLS] = {0}, fillers[32] = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        const size_t place = LENGTH - 1 - (size_t)e.distance[LENGTH - 1];
+        ck_assert_str_eq(text(e.tokens[LENGTH - 2]), "QUERY");
+        ck_assert_int_eq(e.tokens[place], e.tokens[LENGTH - 1]);
+        ck_assert_int_eq(e.tokens[place + 1], e.targets[LENGTH - 1]);
+        for (size_t t = 1; t < LENGTH - 2; t++)
+            if (t != place && t != place + 1) fillers[e.tokens[t] - 2]++;
+        places[place - 1]++;
+    }
+    check_uniform(places, CELLS);
+    check_uniform(fillers, 32);
+    examples_free(&batch);
+}
+END_TEST
+
+/* Three keys with two values each, two of them asked for: BOS .. QUERY k v v' k' v'' (v'''). */
+START_TEST(needle_asks_for_all_values_in_order) {
+    enum { LENGTH = 40, QUERY = LENGTH - 6, ITEMS = 3000 };
+    choose("needle");
+    set("needles", 3);
+    set("repeats", 2);
+    set("queries", 2);
+    ck_assert_double_eq(task->chance(options), 1.0 / 6);
+    ck_assert(!masked());
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double asked[3] = {0};
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        int32_t keys[3];
+        int pairs = 0, kinds = 0, found[3] = {0}, place[3][2];
+        for (int t = 1; t < QUERY; t++) {
+            if (text(e.tokens[t])[0] != 'k' || !text(e.tokens[t])[1]) continue;
+            ck_assert_int_eq(text(e.tokens[t + 1])[0], 'v');
+            for (int u = t + 2; u < QUERY; u++) ck_assert_int_ne(e.tokens[u], e.tokens[t + 1]);
+            int k = 0;
+            while (k < kinds && keys[k] != e.tokens[t]) k++;
+            if (k == kinds) keys[kinds++] = e.tokens[t];
+            ck_assert(k < 3 && found[k] < 2);
+            place[k][found[k]++] = t;
+            pairs++;
+        }
+        ck_assert(pairs == 6 && kinds == 3 && shows(e.tokens[QUERY], "QUERY"));
+        for (int q = 0; q < 2; q++) {
+            const int at = QUERY + 1 + 3 * q;
+            int k = 0;
+            while (keys[k] != e.tokens[at]) ck_assert_int_lt(++k, 3);
+            for (int r = 0; r < 2; r++) {
+                ck_assert(e.scored[at + r]);
+                ck_assert_int_eq(e.targets[at + r], e.tokens[place[k][r] + 1]);
+                ck_assert_int_eq(e.distance[at + r], at + r - place[k][r]);
+                if (at + r + 1 < LENGTH) ck_assert_int_eq(e.tokens[at + r + 1], e.targets[at + r]);
+            }
+            if (q == 0) asked[k]++;
+        }
+        ck_assert_int_ne(e.tokens[QUERY + 1], e.tokens[QUERY + 4]);
+        for (int t = 0; t <= QUERY; t++) ck_assert(!e.scored[t]);
+        ck_assert(!e.scored[QUERY + 3]);
+    }
+    check_uniform(asked, 3);
+    examples_free(&batch);
+}
+END_TEST
+
+START_TEST(needle_refuses) {
+    choose("needle");
+    ck_assert_str_eq(
+        task->refuse(options, 10),
+        "needs at least 1 + 2 * needles * repeats + queries * (1 + repeats) = 11 tokens");
+    ck_assert_ptr_null(task->refuse(options, 11));
+    set("queries", 5);
+    ck_assert_str_eq(task->refuse(options, 99), "queries = 5 is more than needles = 4");
+    set("keys", 3);
+    set("queries", 1);
+    ck_assert_str_eq(task->refuse(options, 99), "keys = 3 is less than needles = 4");
+    set("keys", 4);
+    set("repeats", 17);
+    ck_assert_str_eq(task->refuse(options, 999), "values = 64 is less than needles * repeats = 68");
+}
+END_TEST
+
+/* ---- flip_flop ------------------------------------------------------------------------------- */
+
+START_TEST(flip_flop_reads_what_was_written) {
+    enum { LENGTH = 61, ITEMS = 2000, PAIRS = 30 };
+    choose("flip_flop");
+    ck_assert_str_eq(task->refuse(options, 3), "needs at least 4 tokens (BOS, w, a bit, r)");
+    Examples batch = draw(RNG_TEST, ITEMS, LENGTH);
+    double writes = 0, reads = 0, ignores = 0, ones = 0, bits = 0;
+    for (size_t i = 0; i < ITEMS; i++) {
+        const Example e = nth(&batch, i);
+        int written = 0;
+        ck_assert(shows(e.tokens[1], "w") && shows(e.tokens[LENGTH - 2], "r"));
+        for (int t = 1; t < LENGTH; t += 2) {
+            const char word = text(e.tokens[t])[0], bit = text(e.tokens[t + 1])[0];
+            ck_assert(bit == '0' || bit == '1');
+            if (word == 'w') written = t;
+            ck_assert_uint_eq(e.scored[t], word == 'r');
+            ck_assert_uint_eq(e.scored[t + 1], 0);
+            if (word == 'r') {
+                ck_assert_int_eq(e.tokens[t + 1], e.tokens[written + 1]);
+                ck_assert_int_eq(e.targets[t], e.tokens[written + 1]);
+                ck_assert_int_eq(e.distance[t], t - written);
+            } else {
+                bits++, ones += bit == '1';
+            }
+            if (t == 1 || t == LENGTH - 2) continue;
+            writes += word == 'w', reads += word == 'r', ignores += word == 'i';
+        }
+    }
+    check_share(ignores, (double)ITEMS * (PAIRS - 2), 0.8);
+    check_share(writes, (double)ITEMS * (PAIRS - 2), 0.1);
+    check_share(reads, (double)ITEMS * (PAIRS - 2), 0.1);
+    check_share(ones, bits, 0.5);
+    examples_free(&batch);
 }
 END_TEST
 
@@ -767,12 +1313,41 @@ Suite *suite_tasks(void) {
     tcase_add_loop_test(recall, recall_is_well_defined, 0, 2); /* with answers, without */
     tcase_add_test(recall, recall_asks_for_long_relations);
     tcase_add_test(recall, recall_refuses);
+    tcase_add_loop_test(recall, recall_asks_once_by_the_gap_law, 0, 2);
+    tcase_add_test(recall, recall_updates_count);
+    tcase_add_test(recall, recall_refuses_gap_without_fillers);
     suite_add_tcase(suite, recall);
 
     TCase *induction = tcase_create("induction");
     tcase_add_test(induction, induction_asks_for_what_followed_the_key);
     tcase_add_test(induction, induction_refuses);
     suite_add_tcase(suite, induction);
+
+    TCase *strings = tcase_create("strings");
+    tcase_add_loop_test(strings, copy_and_reverse_fill_slots, 0, 4);
+    tcase_add_test(strings, repeat_token_asks_when_to_stop);
+    tcase_add_loop_test(strings, selective_copy_leaves_out_blanks, 0, 2);
+    tcase_add_loop_test(strings, sort_puts_symbols_in_order, 0, 2); /* and bucket_sort */
+    tcase_add_loop_test(strings, addition_adds, 0, 2);
+    suite_add_tcase(suite, strings);
+
+    TCase *questions = tcase_create("one question");
+    tcase_add_test(questions, missing_duplicate_hides_one_symbol);
+    tcase_add_test(questions, parity_is_that_of_all_bits);
+    tcase_add_test(questions, count_runs_a_program);
+    tcase_add_loop_test(questions, nth_token_counts_from_an_end, 0, 2);
+    tcase_add_test(questions, offset_asks_for_the_token_a_few_steps_back);
+    suite_add_tcase(suite, questions);
+
+    TCase *needle = tcase_create("needle");
+    tcase_add_test(needle, needle_hides_pairs_evenly);
+    tcase_add_test(needle, needle_asks_for_all_values_in_order);
+    tcase_add_test(needle, needle_refuses);
+    suite_add_tcase(suite, needle);
+
+    TCase *flip_flop = tcase_create("flip_flop");
+    tcase_add_test(flip_flop, flip_flop_reads_what_was_written);
+    suite_add_tcase(suite, flip_flop);
 
     TCase *grammar = tcase_create("mlm_grammar");
     tcase_add_test(grammar, mlm_grammar_masks_symbols_that_agree);
