@@ -134,7 +134,7 @@ static int32_t count_solve(const void *options, const int32_t *tokens, size_t t)
 const Task task_count = {
     .name = "count",
     .summary = "variables are set to zero and incremented: say the value of one at the end",
-    .source = "Golovneva et al. 2024, CoPE (arXiv:2405.18719), section 5.3; here a statement is "
+    .source = "Golovneva et al. 2024, CoPE (arXiv:2405.18719), counting task; here a statement is "
               "one token, and every variable is set at the start",
     .options = count_options,
     .options_size = sizeof(CountOptions),
