@@ -130,6 +130,7 @@ const ConfigSection config_sections[CONFIG_SECTIONS] = {
 KIND_FUNCTIONS(task, tasks, task, task_options)
 KIND_FUNCTIONS(encoding, encodings, model.encoding, model.encoding_options)
 KIND_FUNCTIONS(positions, position_sources, model.positions, model.position_options)
+KIND_FUNCTIONS(attention, attentions, model.attention, model.attention_options)
 
 const ConfigKind config_kinds[CONFIG_KINDS] = {
     {"", "task", NULL, "what is learned", FIELD(task_options), &tasks_count, task_kind, task_choose,
@@ -139,6 +140,9 @@ const ConfigKind config_kinds[CONFIG_KINDS] = {
     {"model", "positions", "plain", "which positions the tokens of an example get",
      FIELD(model.position_options), &position_source_count, positions_kind, positions_choose,
      positions_chosen},
+    {"model", "attention", "softmax", "how tokens read each other",
+     FIELD(model.attention_options), &attention_count, attention_kind, attention_choose,
+     attention_chosen},
 };
 
 const ConfigKind *config_find_kind(const char *section, const char *name) {
@@ -152,6 +156,12 @@ int config_kind_index(const ConfigKind *kind, const char *name) {
     for (size_t i = 0; i < *kind->count; i++)
         if (!strcmp(kind->kind(i).name, name)) return (int)i;
     return -1;
+}
+
+const LinearOptions *config_linear(const Config *config) {
+    return strcmp(config->model.attention->name, "linear")
+               ? NULL
+               : (const LinearOptions *)&config->model.attention_options;
 }
 
 void config_add_name(ConfigNames *names, const char *name) {

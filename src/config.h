@@ -5,6 +5,7 @@
 #define SRC_CONFIG_H
 
 #include "encodings/encoding.h"
+#include "src/model/model.h"
 #include "src/option.h"
 #include "tasks/task.h"
 
@@ -46,6 +47,8 @@ typedef struct Config {
         KindOptions encoding_options;
         const PositionSource *positions;
         KindOptions position_options;
+        const Kind *attention;
+        KindOptions attention_options;
     } model;
 
     struct {
@@ -101,13 +104,13 @@ typedef struct {
     const Option *options;
 } ConfigSection;
 
-enum { CONFIG_SECTIONS = 4, CONFIG_KINDS = 3 };
+enum { CONFIG_SECTIONS = 4, CONFIG_KINDS = 4 };
 extern const ConfigSection config_sections[CONFIG_SECTIONS];
 
 /* The keys of an element of train.stages, beside the options of the task. Offsets are in Stage. */
 extern const Option stage_options[];
 
-/* The keys that hold a kind: task, model.encoding, model.positions. */
+/* The keys that hold a kind: task, model.encoding, model.positions, model.attention. */
 typedef struct {
     const char *section, *name;
     const char *fallback; /* the kind when the key is not given; NULL: it must be given */
@@ -125,6 +128,9 @@ extern const ConfigKind config_kinds[CONFIG_KINDS];
 const ConfigKind *config_find_kind(const char *section, const char *name);
 /* The place of a kind of that name ("rope") in its registry, or -1. */
 int config_kind_index(const ConfigKind *kind, const char *name);
+
+/* The options of linear attention; NULL: softmax. */
+const LinearOptions *config_linear(const Config *config);
 
 /* A list of names, for objects with sorted keys and for messages. */
 enum { CONFIG_NAMES = 128 };

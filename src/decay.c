@@ -58,7 +58,7 @@ ScoreDecay decay_measure(const Config *config, const Model *model, Engine *engin
     size_t length = config_longest(config);
     if (length > DECAY_LENGTH && !config->task->refuse(&config->task_options, DECAY_LENGTH))
         length = DECAY_LENGTH;
-    if (length > MOST_LENGTH || config->task->refuse(&config->task_options, length) ||
+    if (model->shape.linear || length > MOST_LENGTH || config->task->refuse(&config->task_options, length) ||
         model_defined(model, length))
         return decay;
     decay.length = length;

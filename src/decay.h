@@ -16,7 +16,8 @@ typedef struct {
 } ScoreDecay;
 
 /* Over a few examples of the evaluation stream, of DECAY_LENGTH tokens where the task makes such,
-   or of the trained length; length 0 where neither serves. */
+   or of the trained length; length 0 where neither serves, and for linear attention, which has no
+   scores. */
 enum { DECAY_LENGTH = 512, DECAY_EXAMPLES = 4 };
 ScoreDecay decay_measure(const Config *config, const Model *model, Engine *engine);
 void decay_free(ScoreDecay *decay);

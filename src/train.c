@@ -21,7 +21,8 @@ ModelShape train_shape(const Config *config) {
                         .encoding_options = &config->model.encoding_options,
                         .positions = config->model.positions,
                         .position_options = &config->model.position_options,
-                        .trained_length = config_longest(config)};
+                        .trained_length = config_longest(config),
+                        .linear = config_linear(config)};
 }
 
 /* The batch of a step is cut into train.accumulate parts. */

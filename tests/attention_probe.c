@@ -43,6 +43,10 @@ void attention_probe(Model *model, const AttentionProbe *probe) {
     }
     for (size_t h = 0; h < heads; h++) {
         const Place at = {engine, acts, &engine->scratch[0], 0, 0};
+        if (model->shape.linear) {
+            linear_forward(&at, 0, (int)h);
+            continue;
+        }
         Pack *pack = engine->whole_unit ? &engine->scratch[0].pack : &engine->packs[h];
         attention_pack(&at, 0, (int)h, pack);
         for (size_t block = 0; block < engine->query_blocks; block++)

@@ -2,6 +2,7 @@
 
 #include "tests/attention_probe.h"
 #include "tests/gradient_check.h"
+#include "tests/hook_encodings.h"
 #include "tests/tolerance.h"
 
 #include <check.h>
@@ -39,7 +40,7 @@ static double *waves(int seed, size_t count) {
 GoldenAttention golden_attention(const char *encoding, const char *options, size_t length,
                                  bool causal, const double *positions, double parameters) {
     enum { Q = 1, K = 2, V = 3, X = 4, PARAMETER = 11 }; /* seeds */
-    const Encoding *e = encoding_find(encoding);
+    const Encoding *e = tested_find(encoding);
     if (!e) ck_abort_msg("no encoding %s", encoding);
     const KindOptions chosen = golden_options(e, options);
     GoldenAttention a = {.length = length, .d = GOLDEN_WIDTH / GOLDEN_HEADS};

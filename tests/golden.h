@@ -11,7 +11,7 @@ enum { GOLDEN_HEADS = 2, GOLDEN_WIDTH = 8 }; /* of scripts/golden/inputs.py */
 typedef enum { POSITIONS_PLAIN, POSITIONS_GAPS, POSITIONS_FRACTIONS } GoldenPositions;
 
 typedef struct {
-    const char *encoding;
+    const char *encoding; /* of tested_find */
     const char *options; /* "clip=3 values=0" */
     size_t length, stride;
     bool causal;

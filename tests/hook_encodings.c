@@ -252,6 +252,47 @@ const Encoding encoding_count_behind = {.name = "count_behind",
                                         .carries = 1,
                                         .score = count_behind};
 
+/* ---- linear attention ----------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *encoding;
+    LinearOptions options;
+} linear_models[] = {{"linear rope elu after", "rope", {FEATURE_ELU, ROTATE_AFTER}},
+                     {"linear rope exp before", "rope", {FEATURE_EXP, ROTATE_BEFORE}},
+                     {"linear learned exp", "learned", {FEATURE_EXP, ROTATE_AFTER}},
+                     {"linear rope elu before", "rope", {FEATURE_ELU, ROTATE_BEFORE}},
+                     {"linear rope exp after", "rope", {FEATURE_EXP, ROTATE_AFTER}},
+                     {"linear learned elu", "learned", {FEATURE_ELU, ROTATE_AFTER}},
+                     {"linear sinusoidal elu", "sinusoidal", {FEATURE_ELU, ROTATE_AFTER}},
+                     {"linear sinusoidal exp", "sinusoidal", {FEATURE_EXP, ROTATE_AFTER}},
+                     {"linear nope elu", "nope", {FEATURE_ELU, ROTATE_AFTER}},
+                     {"linear nope exp", "nope", {FEATURE_EXP, ROTATE_AFTER}},
+                     {"linear xpos elu", "xpos", {FEATURE_ELU, ROTATE_AFTER}}};
+
+enum {
+    LINEAR = sizeof linear_models / sizeof *linear_models,
+    LINEAR_TESTED = 3 /* by the tests of every encoding: both maps, both orders, a table */
+};
+
+static Encoding linear_copies[LINEAR];
+
+size_t linear_encodings(void) { return LINEAR; }
+
+const Encoding *linear_encoding(size_t index) {
+    Encoding *copy = &linear_copies[index];
+    if (!copy->name) {
+        *copy = *encoding_find(linear_models[index].encoding);
+        copy->name = linear_models[index].name;
+    }
+    return copy;
+}
+
+const LinearOptions *tested_linear(const Encoding *encoding) {
+    for (size_t i = 0; i < LINEAR; i++)
+        if (encoding == &linear_copies[i]) return &linear_models[i].options;
+    return NULL;
+}
+
 /* ---- all ----------------------------------------------------------------------------------- */
 
 static const Encoding *const hooks[] = {&encoding_cosine, &encoding_window, &encoding_rows,
@@ -260,9 +301,19 @@ static const Encoding *const hooks[] = {&encoding_cosine, &encoding_window, &enc
 enum { HOOKS = sizeof hooks / sizeof *hooks };
 
 size_t tested_encodings(void) {
-    return encoding_count + HOOKS;
+    return encoding_count + HOOKS + LINEAR_TESTED;
 }
 
 const Encoding *tested_encoding(size_t index) {
-    return index < encoding_count ? encodings[index] : hooks[index - encoding_count];
+    return index < encoding_count           ? encodings[index]
+           : index < encoding_count + HOOKS ? hooks[index - encoding_count]
+                                            : linear_encoding(index - encoding_count - HOOKS);
+}
+
+const Encoding *tested_find(const char *name) {
+    for (size_t i = 0; i < LINEAR; i++)
+        if (!strcmp(linear_models[i].name, name)) return linear_encoding(i);
+    for (size_t i = 0; i < tested_encodings(); i++)
+        if (!strcmp(tested_encoding(i)->name, name)) return tested_encoding(i);
+    return NULL;
 }

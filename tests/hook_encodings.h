@@ -5,6 +5,7 @@
 #define TESTS_HOOK_ENCODINGS_H
 
 #include "encodings/encoding.h"
+#include "src/model/model.h"
 
 /* bias: amplitude[head] * cos(rate[head] * distance); amplitude is shared by the layers. */
 extern const Encoding encoding_cosine;
@@ -27,8 +28,17 @@ size_t hook_row(double distance);
 #define HOOK_STEP 0.01
 extern const Encoding encoding_count_behind;
 
-/* The registry, then the four above. */
+/* Encodings of the registry under other names: a small model that has one is a model of linear
+   attention: every one that acts at the embedding or rotates, with each feature map and, where it
+   rotates, each order. */
+size_t linear_encodings(void); /* how many */
+const Encoding *linear_encoding(size_t index);
+const LinearOptions *tested_linear(const Encoding *encoding); /* NULL: softmax */
+
+/* The registry, then the four above, then some of linear attention. */
 size_t tested_encodings(void); /* how many */
 const Encoding *tested_encoding(size_t index);
+/* One of all of these by its name, or NULL. */
+const Encoding *tested_find(const char *name);
 
 #endif

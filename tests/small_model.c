@@ -1,5 +1,7 @@
 #include "tests/small_model.h"
 
+#include "tests/hook_encodings.h"
+
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,7 @@ SmallModelOwner *small_model_create(const SmallModel *wanted) {
         .positions = positions,
         .position_options = &owner->position_options,
         .trained_length = wanted->trained_length ? wanted->trained_length : 1024,
+        .linear = wanted->linear ? wanted->linear : tested_linear(encoding),
     };
     owner->model = model_create(&shape, wanted->seed ? wanted->seed : 1);
     /* Move every parameter off the special values 0 and 1, so that no gradient is hidden. */

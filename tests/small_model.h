@@ -16,6 +16,7 @@ typedef struct {
     double dropout, init_std; /* init_std [0.3]: far from linear, so that errors show */
     size_t trained_length;    /* [1024] */
     int64_t seed;             /* [1] */
+    const LinearOptions *linear; /* [softmax] */
 } SmallModel;
 
 typedef struct {

@@ -27,6 +27,8 @@ START_TEST(test_defaults) {
     ck_assert_str_eq(c->task->name, "copy");
     ck_assert_str_eq(c->model.encoding->name, "nope");
     ck_assert_str_eq(c->model.positions->name, "plain");
+    ck_assert_str_eq(c->model.attention->name, "softmax");
+    ck_assert_ptr_null(config_linear(c));
     ck_assert_int_eq(c->model.layers, 2);
     ck_assert_int_eq(c->model.width, 128);
     ck_assert_int_eq(c->model.heads, 4);
@@ -86,7 +88,8 @@ START_TEST(test_computed_values) {
         "return { name = ('a'):rep(3) .. '-1', seed = 7, data_seed = 8,\n"
         "  task = { 'copy', alphabet = 8.0 },\n"
         "  model = { width = width, heads = width // 8, bias = not nil, dropout = 1 / 8,\n"
-        "    encoding = { 'rope', base = 500, layout = 'interleaved' } },\n"
+        "    encoding = { 'rope', base = 500, layout = 'interleaved' },\n"
+        "    attention = { 'linear', feature_map = 'exp', rotate = 'before' } },\n"
         "  train = { steps = 1e3, length = lengths, decay = 'linear', batch = 4 },\n"
         "  evaluate = { lengths = { 64, 8, 32 } } }",
         "");
@@ -100,6 +103,8 @@ START_TEST(test_computed_values) {
     ck_assert_double_eq(c->model.dropout, 0.125);
     ck_assert_str_eq(encoding_value(c, "base"), "500");
     ck_assert_str_eq(encoding_value(c, "layout"), "\"interleaved\"");
+    ck_assert_int_eq(config_linear(c)->feature_map, FEATURE_EXP);
+    ck_assert_int_eq(config_linear(c)->rotate, ROTATE_BEFORE);
     ck_assert_int_eq(c->train.total_steps, 1000);
     ck_assert_int_eq(c->train.decay, DECAY_LINEAR);
     ck_assert_int_eq(c->train.stages[0].length.range, 0);

@@ -27,7 +27,7 @@ START_TEST(test_json) {
         "{\"data_seed\":2,"
         "\"evaluate\":{\"every\":4,\"examples\":64,\"lengths\":[32,64]},"
         "\"init_seed\":2,"
-        "\"model\":{\"bias\":false,\"causal\":true,\"dropout\":0.1,\"encoding\":{\"base\":500,"
+        "\"model\":{\"attention\":{\"kind\":\"softmax\"},\"bias\":false,\"causal\":true,\"dropout\":0.1,\"encoding\":{\"base\":500,"
         "\"exponent\":\"paper\",\"kind\":\"sinusoidal\",\"layout\":\"interleaved\","
         "\"scale\":0.05},\"heads\":4,\"init_std\":0.05,\"layers\":2,\"mlp\":4,"
         "\"positions\":{\"kind\":\"plain\"},\"tied\":false,\"width\":64},"
@@ -173,6 +173,7 @@ static const char *const others[] = {
     "task.alphabet=31",
     "model.width=64",
     "model.bias=true",
+    "model.attention=linear",
     "model.encoding.base=9999",
     "model.encoding=nope",
     "model.positions=randomized",

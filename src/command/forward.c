@@ -157,6 +157,7 @@ static void write_layers(StoreWriter *writer, const Model *model, const Input *i
                   {"probability", dump->probability, t, "item,head,query,key"}};
     for (int layer = 0; layer < model->shape.layers; layer++)
         for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+            if (!arrays[i].data[layer]) continue;
             char *path = format_text("/layer%d/%s", layer, arrays[i].name);
             write_array(writer, path, arrays[i].data[layer], 4,
                         (const size_t[]){b, h, t, arrays[i].last}, arrays[i].axes);
@@ -186,7 +187,7 @@ static int forward(const Command *command, const Config *config, Model *model) {
         dump.q[layer] = ALLOCATE(b * h * t * w, real);
         dump.k[layer] = ALLOCATE(b * h * t * w, real);
         dump.v[layer] = ALLOCATE(b * h * t * d, real);
-        dump.score[layer] = ALLOCATE(b * h * t * t, real);
+        if (!model->shape.linear) dump.score[layer] = ALLOCATE(b * h * t * t, real);
         dump.probability[layer] = ALLOCATE(b * h * t * t, real);
     }
     ModelOutput output = {.logits = ALLOCATE(b * t * vocabulary, real), .dump = &dump};

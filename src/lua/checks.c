@@ -199,7 +199,10 @@ static void check_encoding(Reader *reader) {
     if (encoding->needs_causal && !shape.causal)
         reader_mistake(reader, blame(reader, "model.causal", "model.encoding"),
                        "%s needs a causal model: it %s", encoding->name, encoding->needs_causal);
-    const char *reason = encoding->refuse ? encoding->refuse(&shape) : NULL;
+    const char *reason = config_linear(config) ? linear_refuse(encoding) : NULL;
+    if (reason)
+        reader_mistake(reader, blame(reader, "model.attention", "model.encoding"), "%s", reason);
+    reason = encoding->refuse ? encoding->refuse(&shape) : NULL;
     if (!reason) return;
     char name[64], key[KEY_SIZE] = "model.encoding", option[KEY_SIZE];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(reason, " "), reason);

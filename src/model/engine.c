@@ -45,8 +45,9 @@ static void cut(Engine *engine) {
     engine->query_blocks =
         (length + (size_t)engine->query_rows - 1) / (size_t)engine->query_rows;
     engine->by_sequence = length <= SEQUENCE_LENGTH && items >= SLOTS;
-    engine->whole_unit = engine->by_sequence || pairs >= ATTENTION_UNITS;
-    engine->groups = pairs >= ATTENTION_UNITS
+    const bool linear = engine->model->shape.linear != NULL;
+    engine->whole_unit = engine->by_sequence || pairs >= ATTENTION_UNITS || linear;
+    engine->groups = pairs >= ATTENTION_UNITS || linear
                          ? 1
                          : least((ATTENTION_UNITS + pairs - 1) / pairs, engine->query_blocks);
     engine->sharers = engine->by_sequence ? SLOTS : items;
@@ -79,6 +80,7 @@ static void lay_activations(Engine *engine, Arena *arena, Activations *a) {
     a->d_o = ARENA_TAKE(arena, rows * width, real);
     a->dqkv = ARENA_TAKE(arena, rows * 3 * width, real);
     a->dgate = ARENA_TAKE(arena, rows * gates, real);
+    if (model->shape.linear) return; /* nothing is packed */
     a->dq = ARENA_TAKE(arena, rows * heads * w, real);
     a->dk = ARENA_TAKE(arena, rows * heads * engine->groups * w, real);
     a->dv = ARENA_TAKE(arena, rows * heads * engine->groups * d, real);
@@ -94,6 +96,21 @@ static void lay_pack(const Engine *engine, Arena *arena, Pack *pack) {
     pack->kt = ARENA_TAKE(arena, columns * w, real);
     pack->v = ARENA_TAKE(arena, rows * d, real);
     pack->vt = ARENA_TAKE(arena, engine->training ? columns * d : 0, real);
+}
+
+static void lay_linear(const Engine *engine, Arena *arena, LinearScratch *s) {
+    const size_t d = (size_t)engine->model->encoding_shape.head_width, rows = LINEAR_ROWS * d;
+    real **of_chunk[] = {&s->raw, &s->q, &s->k, &s->turned_q, &s->turned_k, &s->v, &s->out,
+                         &s->g, &s->df, &s->transposed};
+    for (size_t i = 0; i < sizeof of_chunk / sizeof *of_chunk; i++)
+        *of_chunk[i] = ARENA_TAKE(arena, rows, real);
+    s->tokens = ARENA_TAKE(arena, engine->batch.length, int32_t);
+    s->p = ARENA_TAKE(arena, LINEAR_ROWS * LINEAR_ROWS, real);
+    s->sum = ARENA_TAKE(arena, d * d, double);
+    s->state = ARENA_TAKE(arena, d * d, real);
+    s->product = ARENA_TAKE(arena, d * d, real);
+    s->total = ARENA_TAKE(arena, d, double);
+    s->ddenominator = ARENA_TAKE(arena, LINEAR_ROWS, double);
 }
 
 static void lay_scratch(const Engine *engine, Arena *arena, Scratch *s) {
@@ -121,7 +138,8 @@ static void lay_scratch(const Engine *engine, Arena *arena, Scratch *s) {
     s->gather = ARENA_TAKE(arena, QUERY_ROWS + KEY_COLUMNS, real);
     s->distance = ARENA_TAKE(arena, KEY_COLUMNS, double);
     s->ddistance = ARENA_TAKE(arena, KEY_COLUMNS, double);
-    if (engine->whole_unit) lay_pack(engine, arena, &s->pack);
+    if (model->shape.linear) lay_linear(engine, arena, &s->linear);
+    else if (engine->whole_unit) lay_pack(engine, arena, &s->pack);
 }
 
 static size_t units(const Engine *engine) {
@@ -449,20 +467,28 @@ void engine_phases(Engine *engine, double seconds[PHASES], bool reset) {
 
 static void unit_forward(const Place *at, int layer, int head) {
     const double start = seconds_now();
-    Pack *pack = &at->scratch->pack;
-    attention_pack(at, layer, head, pack);
-    for (size_t block = 0; block < at->engine->query_blocks; block++)
-        attention_forward(at, layer, head, pack, block);
+    if (at->engine->model->shape.linear) {
+        linear_forward(at, layer, head);
+    } else {
+        Pack *pack = &at->scratch->pack;
+        attention_pack(at, layer, head, pack);
+        for (size_t block = 0; block < at->engine->query_blocks; block++)
+            attention_forward(at, layer, head, pack, block);
+    }
     place_spent(at, PHASE_ATTENTION, PHASE_ATTENTION, start);
 }
 
 static void unit_backward(const Place *at, int layer, int head) {
     const double start = seconds_now();
-    Pack *pack = &at->scratch->pack;
-    attention_pack(at, layer, head, pack);
-    for (size_t group = 0; group < at->engine->groups; group++)
-        attention_backward(at, layer, head, pack, group);
-    attention_finish(at, layer, head);
+    if (at->engine->model->shape.linear) {
+        linear_backward(at, layer, head);
+    } else {
+        Pack *pack = &at->scratch->pack;
+        attention_pack(at, layer, head, pack);
+        for (size_t group = 0; group < at->engine->groups; group++)
+            attention_backward(at, layer, head, pack, group);
+        attention_finish(at, layer, head);
+    }
     place_spent(at, PHASE_ATTENTION_BACKWARD, PHASE_ATTENTION_BACKWARD, start);
 }
 

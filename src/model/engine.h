@@ -28,7 +28,8 @@ typedef struct {
     double *scan;            /* [layers][items * heads][length_padded, scans] */
     double *carry;           /* [layers][items * heads][length_padded, carries], the final ones */
     real *o;                 /* [layers][rows, width] */
-    real *lse;               /* [layers][items * heads][length_padded]; +inf: the row saw nothing */
+    real *lse;               /* [layers][items * heads][length_padded]; +inf: the row saw nothing.
+                                Linear attention: the denominator */
     real *xhat2, *inverse2;
     real *u;                 /* [layers][rows, mlp] before GELU */
     /* backward, one layer's worth */
@@ -49,6 +50,24 @@ typedef struct {
     real *vt; /* [tiles][head_width, KEY_COLUMNS] (backward) */
 } Pack;
 
+enum { LINEAR_ROWS = 64 }; /* tokens of a chunk of linear attention */
+
+/* What linear attention needs of one thread; arrays of a chunk are [LINEAR_ROWS, head_width]. */
+typedef struct {
+    int32_t *tokens;           /* [length] of the segment */
+    real *raw;                 /* q or k before the rotation that precedes the feature map */
+    real *q, *k;               /* features */
+    real *turned_q, *turned_k; /* turned after the feature map */
+    real *v, *out;
+    real *g, *df;              /* (backward) */
+    real *p;                   /* [LINEAR_ROWS, LINEAR_ROWS] weights within the chunk */
+    real *transposed;          /* [head_width, LINEAR_ROWS] */
+    double *sum;               /* [head_width, head_width] over the chunks so far */
+    real *state, *product;     /* [head_width, head_width] */
+    double *total;             /* [head_width] */
+    double *ddenominator;      /* [LINEAR_ROWS] (backward) */
+} LinearScratch;
+
 /* Scratch of one thread. */
 typedef struct {
     real *y;               /* [BLOCK_ROWS, width] */
@@ -63,6 +82,7 @@ typedef struct {
     double *distance;      /* [KEY_COLUMNS] */
     double *ddistance;     /* [KEY_COLUMNS] */
     Pack pack;             /* when a unit is done from packing to end by one thread */
+    LinearScratch linear;
     double seconds[PHASES];
 } Scratch;
 
@@ -91,7 +111,8 @@ struct Engine {
     size_t sharers;       /* items i, i + sharers, … gather an encoding's gradients in one place:
                              one thread takes them in order */
     size_t ranges;        /* of rows of an item, for the slots: likewise */
-    bool whole_unit;      /* enough (item, head) pairs: each is packed and done by one thread */
+    bool whole_unit;      /* enough (item, head) pairs (or linear attention, where the sum over
+                             tokens goes on): each is packed and done by one thread */
     double weight;        /* of a scored token in the loss */
 
     /* positions and what follows from them */
@@ -184,6 +205,11 @@ void attention_forward(const Place *at, int layer, int head, const Pack *pack, s
 void attention_backward(const Place *at, int layer, int head, const Pack *pack, size_t group);
 /* Sums the groups; rotates back; writes dqkv and dgate. */
 void attention_finish(const Place *at, int layer, int head);
+
+/* ---- linear.c: one (item, head) of linear attention; writes o and the denominators, dqkv ---- */
+
+void linear_forward(const Place *at, int layer, int head);
+void linear_backward(const Place *at, int layer, int head);
 
 /* ---- block.c: rows first … first + rows - 1 of an item ------------------------------------ */
 

@@ -9,6 +9,21 @@
 
 enum { MODEL_LAYERS = 60 }; /* most layers: streams of dropout have 256 places a step */
 
+/* Attention kinds (model.attention): softmax, and linear with these options (src/model/linear.c). */
+typedef enum { FEATURE_ELU, FEATURE_EXP } FeatureMap;
+typedef enum { ROTATE_AFTER, ROTATE_BEFORE } RotateOrder; /* of the feature map */
+typedef struct {
+    int feature_map; /* FeatureMap */
+    int rotate;      /* RotateOrder */
+} LinearOptions;
+
+extern const Kind *const attentions[];
+extern const size_t attention_count;
+
+/* NULL, or why the encoding cannot serve linear attention, from its declarations: position can
+   enter at the embedding, or by rotations that learn nothing and do not widen q and k. */
+const char *linear_refuse(const Encoding *encoding);
+
 typedef struct {
     int layers, width, heads;
     int mlp; /* channels of the MLP; 0: none */
@@ -23,6 +38,7 @@ typedef struct {
     const PositionSource *positions;
     const void *position_options;
     size_t trained_length; /* the longest length of training */
+    const LinearOptions *linear; /* linear attention; NULL: softmax */
 } ModelShape;
 
 typedef struct {
@@ -81,7 +97,7 @@ size_t model_parameter_total(const Model *model);
 
 /* Useful FLOPs of one training step of items x length tokens, as in docs/PERFORMANCE.md: 6 a
    matrix parameter and token, 6 x layers x T x width a token for causal attention (twice that when
-   bidirectional). Forward only: a third. */
+   bidirectional), 12 x layers x head width x width for linear attention. Forward only: a third. */
 double model_step_flops(const ModelShape *shape, size_t items, size_t length);
 
 /* ---- running ---------------------------------------------------------------------------- */
@@ -113,7 +129,8 @@ typedef struct ModelDump {
     real *v[MODEL_LAYERS];                   /* [.., head_width] */
     real *score[MODEL_LAYERS];               /* [.., length] before softmax, after every bias */
     real *probability[MODEL_LAYERS];         /* [.., length] */
-} ModelDump;
+} ModelDump; /* linear attention: q and k are what meets in the numerator, features turned where the
+                encoding turns them; probability (wants q and k) is the weights; no score */
 
 /* The engine: activations, gradient slots and scratch of the threads. */
 typedef struct Engine Engine;

@@ -123,6 +123,7 @@ const char *model_refuse(const ModelShape *shape) {
         snprintf(reason, sizeof reason, "it needs a causal model: it %s", encoding->needs_causal);
         return reason;
     }
+    if (shape->linear && linear_refuse(encoding)) return linear_refuse(encoding);
     if (encoding->needs_even_head_width && e.head_width % 2) {
         snprintf(reason, sizeof reason,
                  "it needs an even head width, and width / heads = %d / %d is %d", shape->width,
@@ -221,6 +222,9 @@ double model_step_flops(const ModelShape *shape, size_t items, size_t length) {
     const double width = shape->width, tokens = (double)items * (double)length;
     const double matrices = shape->layers * (4 * width * width + 2 * width * shape->mlp) +
                             width * shape->vocabulary;
-    const double attention = 6.0 * shape->layers * (double)length * width * (shape->causal ? 1 : 2);
+    /* every pair of tokens, half of them when causal; or a state written and read by every token */
+    const double pairs = (double)length * (shape->causal ? 1 : 2);
+    const double attention =
+        6.0 * shape->layers * width * (shape->linear ? 2 * width / shape->heads : pairs);
     return tokens * (6 * matrices + attention);
 }

@@ -1,0 +1,17 @@
+-- Linear attention with rotary position embedding (RoFormer, equation 19): copy short strings.
+return {
+  name  = "linear_rope",
+  task  = { "copy", alphabet = 16 },
+  model = {
+    layers = 2, width = 64, heads = 4, encoding = "rope",
+    attention = { "linear", feature_map = "elu", rotate = "after" },
+  },
+  train = {
+    steps  = 1500,
+    length = { 16, 20, 24, 28, 32 },
+    tokens = 2048,
+    learning_rate = 3e-3,
+    decay = "cosine",
+  },
+  evaluate = { lengths = { 16, 24, 32, 48, 64 }, examples = 256 },
+}
