@@ -58,8 +58,8 @@ ScoreDecay decay_measure(const Config *config, const Model *model, Engine *engin
     size_t length = config_longest(config);
     if (length > DECAY_LENGTH && !config->task->refuse(&config->task_options, DECAY_LENGTH))
         length = DECAY_LENGTH;
-    if (model->shape.linear || length > MOST_LENGTH || config->task->refuse(&config->task_options, length) ||
-        model_defined(model, length))
+    if (model->shape.linear || length > MOST_LENGTH ||
+        config->task->refuse(&config->task_options, length) || model_defined(model, length))
         return decay;
     decay.length = length;
     decay.score = ALLOCATE(decay.layers * decay.heads * length, double);

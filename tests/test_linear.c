@@ -1,7 +1,8 @@
-/* linear: attention whose weights are products of features, against numpy (scripts/golden/linear.py),
-   against weights written out in double here, forward and backward, and against what can be said
-   by hand. Causality, padding, batches, threads and gradients of whole models are held by the
-   suites attention and model, which have models of linear attention among theirs. */
+/* linear: attention whose weights are products of features, against numpy
+   (scripts/golden/linear.py), against weights written out in double here, forward and backward, and
+   against what can be said by hand. Causality, padding, batches, threads and gradients of whole
+   models are held by the suites attention and model, which have models of linear attention among
+   theirs. */
 #include "tests/attention_probe.h"
 #include "tests/golden.h"
 #include "tests/gradient_check.h"
@@ -24,7 +25,7 @@
 START_TEST(paper) { golden_compare(&linear_cases[_i]); }
 END_TEST
 
-/* ---- weights written out ----------------------------------------------------------------------- */
+/* ---- weights written out --------------------------------------------------------------------- */
 
 /* One head: inputs, and what equation 19 or its other reading makes of them, in double. */
 typedef struct {
@@ -137,7 +138,7 @@ static void reference(Reference *r) {
     features_gradient(r, &k, dk[0], dk[1], r->dk);
 }
 
-/* ---- the engine on the same inputs -------------------------------------------------------------- */
+/* ---- the engine on the same inputs ----------------------------------------------------------- */
 
 static double *random_numbers(size_t count, uint64_t item, double deviation) {
     double *x = ALLOCATE(count, double);
@@ -264,7 +265,7 @@ START_TEST(weights_written_out) {
 }
 END_TEST
 
-/* Float gradients keep their digits over 2048 tokens: sums that go along the sequence are double. */
+/* Float gradients keep their digits over 2048 tokens: sums along the sequence are double. */
 START_TEST(digits_over_a_long_sequence) {
     const Encoding *encoding = tested_find(_i ? "linear rope exp before" : "linear rope elu after");
     gemm_start();
@@ -279,7 +280,7 @@ START_TEST(digits_over_a_long_sequence) {
 }
 END_TEST
 
-/* ---- segments --------------------------------------------------------------------------------- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 /* Two sequences whose tokens stand in turn, and padding: each has the bits that it has alone. */
 START_TEST(segments_are_what_they_are_alone) {
@@ -326,10 +327,10 @@ START_TEST(segments_are_what_they_are_alone) {
 }
 END_TEST
 
-/* ---- by hand ---------------------------------------------------------------------------------- */
+/* ---- by hand --------------------------------------------------------------------------------- */
 
-/* q = k = 0: every feature is 1. Without rotation o is the mean of what is visible; turned after the
-   map, the weight of a key at distance n is the mean over the pairs of cos(n w). */
+/* q = k = 0: every feature is 1. Without rotation o is the mean of what is visible; turned after
+   the map, the weight of a key at distance n is the mean over the pairs of cos(n w). */
 START_TEST(features_of_nothing) {
     enum { LENGTH = 70, D = 4 };
     static const char *const names[] = {"linear nope elu", "linear nope exp",
@@ -424,7 +425,7 @@ START_TEST(least_denominator) {
 }
 END_TEST
 
-/* ---- gradients of models ------------------------------------------------------------------------ */
+/* ---- gradients of models --------------------------------------------------------------------- */
 
 #ifdef REAL_DOUBLE
 /* Every encoding that can serve, map, order and direction; over two chunks too. */
@@ -455,7 +456,7 @@ START_TEST(gradients) {
 END_TEST
 #endif
 
-/* ---- what cannot serve --------------------------------------------------------------------------- */
+/* ---- what cannot serve ----------------------------------------------------------------------- */
 
 START_TEST(refusals) {
     static const char *const serve[] = {"nope", "sinusoidal", "learned", "rope", "xpos"};
@@ -481,9 +482,9 @@ START_TEST(refusals) {
         ck_assert_ptr_nonnull(reason);
         ck_assert_str_eq(reason, refused[i].reason);
     }
-    const Encoding values = {.name = "values", .value = encoding_find("shaw")->value};
-    ck_assert_str_eq(linear_refuse(&values),
-                     "linear attention has no weights of single keys: values adds to values by them");
+    const Encoding adds = {.name = "adds", .value = encoding_find("shaw")->value};
+    ck_assert_str_eq(linear_refuse(&adds),
+                     "linear attention has no weights of single keys: adds adds to values by them");
     const Encoding widens = {.name = "wide", .qk_width = encoding_rows.qk_width};
     ck_assert_str_eq(linear_refuse(&widens),
                      "linear attention has no room for wider features: wide widens q and k");

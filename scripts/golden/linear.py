@@ -12,7 +12,7 @@ def elu_plus_one(x):
 
 
 def rotation(position, pairs=D // 2, base=10000.0):
-    """R of equation 15 for channel pairs (c, c + D/2), the layout that this program has by default."""
+    """R of equation 15 for channel pairs (c, c + D/2), this program's default layout."""
     matrix = np.zeros((D, D))
     for c in range(pairs):
         angle = position * base ** (-2 * c / D)
@@ -23,7 +23,7 @@ def rotation(position, pairs=D // 2, base=10000.0):
 
 
 def linear(length, causal, kind, feature, turns):
-    """turns: "after" the features and in the numerator alone (equation 19), "before", or "never"."""
+    """turns: "after" the features, in the numerator alone (equation 19), "before", "never"."""
     q, k, v, _ = tokens(length)
     turn = [rotation(position) for position in places(kind, length)]
     p, o = np.zeros((HEADS, length, length)), np.zeros((HEADS, length, D))

@@ -4,20 +4,20 @@
        o_i = sum_j (R_i f(q_i) . R_j f(k_j)) v_j / sum_j f(q_i) . f(k_j)            equation 19
 
    j over the tokens up to i, or over all of a bidirectional model. f is elu + 1 or exp. The
-   numerator turns and the denominator does not, so weights may be negative and need not add up to 1.
-   rotate = "before" turns q and k first, o_i = sum_j (f(R_i q_i) . f(R_j k_j)) v_j / sum_j of the
-   same: what performer-pytorch does. q and k are not scaled by 1 / sqrt(d).
+   numerator turns and the denominator does not, so weights may be negative and need not add up
+   to 1. rotate = "before" turns q and k first, o_i = sum_j (f(R_i q_i) . f(R_j k_j)) v_j / sum_j of
+   the same: what performer-pytorch does. q and k are not scaled by 1 / sqrt(d).
 
    Tokens are taken in chunks of LINEAR_ROWS. What the chunks before add comes from a state of d x d
    numbers, the sum of R_j f(k_j) v_j^T, which is double, as is the sum of f(k_j): float ones would
-   lose digits with the length. Inside a chunk weights are written out. Memory and time are linear in
-   the length.
+   lose digits with the length. Inside a chunk weights are written out. Memory and time are linear
+   in the length.
 
    exp: the largest channel of each query is subtracted from it, which cancels in o. A maximum over
    the keys would too, but then the rounding of early tokens would depend on later ones; keys are
-   limited to KEY_MOST instead. The denominator counts as at least DENOMINATOR_LEAST, and where it is
-   less it counts as a constant: with rotation the numerator can be far from 0 where the denominator
-   is not. */
+   limited to KEY_MOST instead. The denominator counts as at least DENOMINATOR_LEAST, and where it
+   is less it counts as a constant: with rotation the numerator can be far from 0 where the
+   denominator is not. */
 #include "src/model/engine.h"
 
 #include "src/gemm.h"

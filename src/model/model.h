@@ -9,7 +9,7 @@
 
 enum { MODEL_LAYERS = 60 }; /* most layers: streams of dropout have 256 places a step */
 
-/* Attention kinds (model.attention): softmax, and linear with these options (src/model/linear.c). */
+/* Kinds of attention (model.attention): softmax, and linear with these options (linear.c). */
 typedef enum { FEATURE_ELU, FEATURE_EXP } FeatureMap;
 typedef enum { ROTATE_AFTER, ROTATE_BEFORE } RotateOrder; /* of the feature map */
 typedef struct {
