@@ -95,6 +95,31 @@ START_TEST(softplus_is_accurate) {
 }
 END_TEST
 
+START_TEST(log_is_accurate) {
+    for (double x = 1e-30; x < 1e30; x *= 1.0007) {
+        const double exact = log((double)(real)x);
+        near_value("log", 0, (double)lanes_log(lanes_all((real)x))[0], exact,
+                   TOLERANCE(1.2e-7, 1e-15) * fmax(fabs(exact), 1));
+    }
+    for (int n = 0; n < 1000; n++) { /* in front of 1 and behind it there is no jump */
+        const real x = (real)(0.999 + 2e-6 * n);
+        near_value("log near 1", 0, (double)lanes_log(lanes_all(x))[0], log((double)x),
+                   TOLERANCE(1e-9, 1e-15));
+    }
+    ck_assert(lanes_log(lanes_all(1))[0] == 0);
+}
+END_TEST
+
+START_TEST(lanes_between_bounds) {
+    for (ptrdiff_t from = -3; from < LANES + 3; from++)
+        for (ptrdiff_t to = -3; to < LANES + 3; to++) {
+            const Lanes kept = lanes_between(lanes_all(7), from, to);
+            for (int lane = 0; lane < LANES; lane++)
+                ck_assert(kept[lane] == (lane >= from && lane < to ? 7 : 0));
+        }
+}
+END_TEST
+
 START_TEST(lanes_sum_from_either_side) {
     real x[LANES];
     for (int lane = 0; lane < LANES; lane++) x[lane] = (real)(1 << lane);
@@ -610,6 +635,8 @@ Suite *suite_ops(void) {
     tcase_add_test(tests, exp2_at_the_ends);
     tcase_add_test(tests, sigmoid_is_accurate);
     tcase_add_test(tests, softplus_is_accurate);
+    tcase_add_test(tests, log_is_accurate);
+    tcase_add_test(tests, lanes_between_bounds);
     tcase_add_test(tests, lanes_add_and_compare);
     tcase_add_test(tests, lanes_sum_from_either_side);
     tcase_add_test(tests, products);
