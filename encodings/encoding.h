@@ -158,6 +158,8 @@ typedef struct Encoding {
 
     int (*qk_width)(const EncodingShape *shape);              /* NULL: head_width */
     double (*scale)(const EncodingShape *shape);              /* NULL: 1 / sqrt(head_width) */
+    double (*token_scale)(const EncodingShape *shape);        /* of token embeddings, before embed
+                                                                 adds to them; NULL: 1 */
     size_t (*window)(const EncodingShape *shape, int head);   /* NULL: no window. A key is visible
                                                                  iff 0 <= distance < window */
     size_t (*table_size)(const EncodingShape *shape, size_t length);     /* reals begin writes */
@@ -242,11 +244,11 @@ typedef struct Encoding {
     /* After an optimizer step: brings the parameters of one layer back into their range. */
     void (*project)(const EncodingShape *shape, real *const *parameters);
 
-    /* Parameter k of a model whose table was made for `from` grows for `to`: new[...] from
-       old[...]; also called for both moments (moment true), where unknown rows become 0. NULL:
-       no parameter depends on the length. */
-    void (*extend)(const EncodingShape *from, const EncodingShape *to, int k, bool moment,
-                   const real *old, real *grown);
+    /* Parameter k of a model that was trained as `from` grows for `to`, whose dims[0] is larger:
+       grown[...] from old[...]. What the hook leaves alone keeps its initial values. NULL: no
+       parameter depends on the length. */
+    void (*extend)(const EncodingShape *from, const EncodingShape *to, int k, const real *old,
+                   real *grown);
 
     /* Gives every table that it uses or has learned, for positions or distances 0 .. length-1.
        parameters[layer][k]. */
@@ -266,7 +268,8 @@ typedef struct {
     const char *source;
     const Option *options;
     size_t options_size;
-    bool drawn; /* differ from batch to batch */
+    bool drawn;      /* differ from batch to batch */
+    bool fractional; /* refused for encodings that need whole positions */
     /* positions[length] of one item in one layer. */
     void (*draw)(const void *options, Rng *rng, size_t length, double *positions);
     /* The largest position that draw can give for that length. */

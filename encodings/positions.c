@@ -28,55 +28,105 @@ static const PositionSource plain = {
     .largest = largest_plain,
 };
 
-/* ---- randomized: sorted, distinct integers below N (Ruoss et al. 2023, arXiv 2305.16843) ----- */
+/* ---- drawn below N -------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t N;
-} RandomizedOptions;
+} DrawnOptions;
 
-static const Option randomized_options[] = {
-    {.name = "N", .type = OPTION_INTEGER, .offset = offsetof(RandomizedOptions, N),
+static double bound_of(const void *options) {
+    return (double)((const DrawnOptions *)options)->N;
+}
+
+static const Option drawn_options[] = {
+    {.name = "N", .type = OPTION_INTEGER, .offset = offsetof(DrawnOptions, N),
      .fallback = 2048, .min = 1, .max = 1 << 20,
-     .doc = "positions are drawn from 0 .. N-1; at least the longest length"},
+     .doc = "positions are drawn below N; at least the longest length"},
     {0}};
 
-/* Floyd's algorithm over a bit set would need memory by N; selection sampling (Knuth 3.4.2 S) needs
-   none and gives them sorted. */
+static double largest_whole(const void *options, size_t length) {
+    (void)length;
+    return bound_of(options) - 1;
+}
+
+static const char *refuse_longer(const void *options, size_t length) {
+    static char reason[120];
+    if ((double)length <= bound_of(options)) return NULL;
+    snprintf(reason, sizeof reason, "N = %.0f places are fewer than %zu tokens", bound_of(options),
+             length);
+    return reason;
+}
+
+/* randomized: distinct integers. Floyd's algorithm over a bit set would need memory by N; selection
+   sampling (Knuth 3.4.2 S) needs none and gives them sorted. */
 static void draw_randomized(const void *options, Rng *rng, size_t length, double *positions) {
-    const size_t bound = (size_t)((const RandomizedOptions *)options)->N;
+    const size_t bound = (size_t)bound_of(options);
     size_t taken = 0;
     for (size_t value = 0; taken < length; value++)
         if (rng_below(rng, bound - value) < length - taken) positions[taken++] = (double)value;
-}
-
-static double largest_randomized(const void *options, size_t length) {
-    (void)length;
-    return (double)((const RandomizedOptions *)options)->N - 1;
-}
-
-static const char *refuse_randomized(const void *options, size_t length) {
-    static char reason[120];
-    const int64_t bound = ((const RandomizedOptions *)options)->N;
-    if (length <= (size_t)bound) return NULL;
-    snprintf(reason, sizeof reason,
-             "randomized positions have N = %lld places, length %zu needs as many",
-             (long long)bound, length);
-    return reason;
 }
 
 static const PositionSource randomized = {
     .name = "randomized",
     .summary = "sorted, distinct integers drawn from 0 .. N-1, anew for each layer and sequence",
     .source = "Ruoss et al. 2023 (arXiv 2305.16843), who draw once a batch",
-    .options = randomized_options,
-    .options_size = sizeof(RandomizedOptions),
+    .options = drawn_options,
+    .options_size = sizeof(DrawnOptions),
     .drawn = true,
     .draw = draw_randomized,
-    .largest = largest_randomized,
-    .refuse = refuse_randomized,
+    .largest = largest_whole,
+    .refuse = refuse_longer,
 };
 
-const PositionSource *const position_sources[] = {&plain, &randomized};
+/* random_floats: uniform in [0, N), sorted. */
+static int rising(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void draw_floats(const void *options, Rng *rng, size_t length, double *positions) {
+    for (size_t i = 0; i < length; i++) positions[i] = bound_of(options) * rng_uniform(rng);
+    qsort(positions, length, sizeof *positions, rising);
+}
+
+static double largest_float(const void *options, size_t length) {
+    (void)length;
+    return bound_of(options);
+}
+
+static const PositionSource random_floats = {
+    .name = "random_floats",
+    .summary = "sorted real numbers drawn uniformly below N, anew for each layer and sequence",
+    .source = "Shimizu et al. 2026 (arXiv 2602.14050)",
+    .options = drawn_options,
+    .options_size = sizeof(DrawnOptions),
+    .drawn = true,
+    .fractional = true,
+    .draw = draw_floats,
+    .largest = largest_float,
+    .refuse = refuse_longer,
+};
+
+/* shifted: 0, 1, 2, … from a random start. */
+static void draw_shifted(const void *options, Rng *rng, size_t length, double *positions) {
+    const uint64_t starts = (uint64_t)bound_of(options) - length + 1;
+    const double start = (double)rng_below(rng, starts);
+    for (size_t i = 0; i < length; i++) positions[i] = start + (double)i;
+}
+
+static const PositionSource shifted = {
+    .name = "shifted",
+    .summary = "s, s+1, s+2, ... from a start drawn so that all stay below N",
+    .source = "Zhou et al. 2023 (arXiv 2310.16028); Cho et al. 2024 (arXiv 2405.20671)",
+    .options = drawn_options,
+    .options_size = sizeof(DrawnOptions),
+    .drawn = true,
+    .draw = draw_shifted,
+    .largest = largest_whole,
+    .refuse = refuse_longer,
+};
+
+const PositionSource *const position_sources[] = {&plain, &randomized, &random_floats, &shifted};
 const size_t position_source_count = sizeof position_sources / sizeof *position_sources;
 
 const PositionSource *position_source_find(const char *name) {

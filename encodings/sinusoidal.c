@@ -1,9 +1,11 @@
 /* Sinusoidal absolute positions (Vaswani et al. 2017, arXiv 1706.03762, section 3.5):
-   x_m += scale * p_m with p_{m,2t} = sin(m w_t), p_{m,2t+1} = cos(m w_t), w_t = base^(-2t/width).
+   x_m = token_scale * token + scale * p_m with p_{m,2t} = sin(m w_t), p_{m,2t+1} = cos(m w_t),
+   w_t = base^(-2t/width).
 
    Conventions that the literature mixes up are options: layout interleaved (the paper) or
    concatenated [sin … | cos …] (tensor2tensor); exponent "paper" or "tensor2tensor", which divides
-   by width/2 - 1 so that the last frequency is exactly 1/base. An odd width has one sine more. */
+   by width/2 - 1 so that the last frequency is exactly 1/base; token_scale sqrt(width) with scale 1
+   (the paper), or 1 with a scale that fits the tokens. An odd width has one sine more. */
 #include "encodings/encoding.h"
 
 #include <math.h>
@@ -13,7 +15,7 @@ enum { INTERLEAVED, CONCATENATED };
 enum { EXPONENT_PAPER, EXPONENT_TENSOR2TENSOR };
 
 typedef struct {
-    double base, scale;
+    double base, scale, token_scale;
     int layout, exponent;
 } SinusoidalOptions;
 
@@ -30,6 +32,9 @@ static const Option options[] = {
      .fallback = 0.05, .min = 0, .max = 100,
      .doc = "factor of the sinusoids; tokens start with deviation model.init_std, so the default "
             "gives both the same order of size"},
+    {.name = "token_scale", .type = OPTION_NUMBER,
+     .offset = offsetof(SinusoidalOptions, token_scale), .fallback = 1, .min = 1e-6, .max = 1e6,
+     .doc = "factor of the token embeddings (the paper: the root of width, with scale = 1)"},
     {0}};
 
 static size_t sines(const EncodingShape *shape) { return ((size_t)shape->width + 1) / 2; }
@@ -49,6 +54,10 @@ static double entry(const EncodingShape *shape, double position, size_t channel)
     const size_t t = o->layout == INTERLEAVED ? channel / 2 : channel - (cosine ? half : 0);
     const double angle = position * frequency(shape, t);
     return cosine ? cos(angle) : sin(angle);
+}
+
+static double token_scale(const EncodingShape *shape) {
+    return ((const SinusoidalOptions *)shape->options)->token_scale;
 }
 
 static size_t table_size(const EncodingShape *shape, size_t length) {
@@ -106,6 +115,7 @@ const Encoding encoding_sinusoidal = {
     .source = "Vaswani et al. 2017 (arXiv 1706.03762), section 3.5",
     .options = options,
     .options_size = sizeof(SinusoidalOptions),
+    .token_scale = token_scale,
     .table_size = table_size,
     .begin = begin,
     .embed = embed,

@@ -758,9 +758,43 @@ START_TEST(sinusoidal_conventions) {
 }
 END_TEST
 
+/* The scale of tokens is that of their embedding, and of its gradient. */
+START_TEST(sinusoidal_token_scale) {
+    const Encoding *sinusoidal = encoding_find("sinusoidal");
+    KindOptions options;
+    option_defaults(sinusoidal->options, &options);
+    SmallModelOwner *plain = small_model_create(
+        &(SmallModel){.encoding = sinusoidal, .encoding_options = &options});
+    small_option(sinusoidal->options, &options, "token_scale", 4);
+    SmallModelOwner *scaled = small_model_create(
+        &(SmallModel){.encoding = sinusoidal, .encoding_options = &options});
+    SmallModelOwner *owners[] = {plain, scaled};
+    Model *model = plain->model;
+    const size_t table = (size_t)(model->shape.vocabulary * model->shape.width);
+    for (size_t i = 0; i < table; i++) model->values[model->embedding + i] *= 4; /* exact */
+    real *gradients[2];
+    for (int n = 0; n < 2; n++) {
+        SmallBatch *b = small_batch_create(owners[n]->model, 3, 8, 1);
+        Engine *engine = engine_create(owners[n]->model);
+        gradients[n] = ALLOCATE(model->count, real);
+        engine_gradient(engine, &b->batch, 1, false, gradients[n], &b->output);
+        engine_free(engine);
+        small_batch_free(b);
+    }
+    for (size_t i = 0; i < model->count; i++) {
+        const bool token = i >= model->embedding && i < model->embedding + table;
+        ck_assert(gradients[1][i] == gradients[0][i] * (token ? 4 : 1));
+    }
+    for (int n = 0; n < 2; n++) {
+        free(gradients[n]);
+        small_model_free(owners[n]);
+    }
+}
+END_TEST
+
 /* ---- learned -------------------------------------------------------------------------------- */
 
-enum { PAST_ERROR, PAST_CLAMP, PAST_INTERPOLATE };
+enum { PAST_ERROR, PAST_CLAMP, PAST_INTERPOLATE, PAST_HIERARCHICAL, PAST_RANDOM };
 
 /* Row m of the table is m in every channel, so that what is added tells the place. */
 static void places(int past_end, size_t rows, size_t length, const double *positions,
@@ -825,6 +859,10 @@ START_TEST(learned_places) {
     for (size_t i = 0; i < 50; i++) near_value("inside", i, place[i], (double)i, 0);
     places(PAST_INTERPOLATE, 1, 3, NULL, place);
     for (size_t i = 0; i < 3; i++) near_value("one row", i, place[i], 0, 0);
+    /* hierarchical, row iN + j = j + a/(1 - a) i here, where row m is m: with a = 0.4 */
+    places(PAST_HIERARCHICAL, 8, 64, NULL, place);
+    for (size_t i = 0; i < 64; i++)
+        near_value("two rows", i, place[i], (double)(i % 8) + (double)(i / 8) / 1.5, bound);
     /* given positions, whole and not, and past the end whatever the rule */
     static const double given[] = {0, 2.25, 62.5, 63, 5000};
     static const double wanted[] = {0, 2.25, 62.5, 63, 63};
@@ -847,17 +885,137 @@ START_TEST(learned_says_where_it_ends) {
     const char *reason = learned->defined(&a.shape, 65, 64);
     ck_assert_ptr_nonnull(reason);
     static const char *const parts[] = {"64 positions", "length 65", "needs 65",
-                                        "past_end",     "clamp",     "interpolate"};
+                                        "past_end",     "clamp",     "interpolate",
+                                        "hierarchical", "random"};
     for (size_t i = 0; i < COUNT(parts); i++)
         ck_assert_msg(strstr(reason, parts[i]), "\"%s\" is not in: %s", parts[i], reason);
     small_option(learned->options, &a.options, "past_end", PAST_CLAMP);
     ck_assert_ptr_null(learned->defined(&a.shape, 65, 64));
     small_option(learned->options, &a.options, "past_end", PAST_INTERPOLATE);
     ck_assert_ptr_null(learned->defined(&a.shape, 65, 64));
+    small_option(learned->options, &a.options, "past_end", PAST_RANDOM);
+    ck_assert_ptr_null(learned->defined(&a.shape, 65, 64));
+    small_option(learned->options, &a.options, "past_end", PAST_HIERARCHICAL);
+    ck_assert_ptr_null(learned->defined(&a.shape, 4096, 4095));
+    reason = learned->defined(&a.shape, 4097, 4096);
+    ck_assert_msg(reason && strstr(reason, "64 * 64") && strstr(reason, "4097"), "%s", reason);
+    ck_assert_ptr_null(learned->refuse(&a.shape));
+    small_option(learned->options, &a.options, "alpha", 0.5);
+    reason = learned->refuse(&a.shape);
+    ck_assert_msg(reason && strstr(reason, "alpha = 0.5"), "%s", reason);
     small_option(learned->options, &a.options, "past_end", PAST_ERROR);
     small_option(learned->options, &a.options, "positions", 100);
     ck_assert_ptr_null(learned->defined(&a.shape, 65, 64));
     ck_assert_ptr_nonnull(learned->defined(&a.shape, 65, 100)); /* drawn positions */
+}
+END_TEST
+
+/* What learned gives for positions 0 … length - 1 of a table of N rows, or (extended) the rows of a
+   longer table that starts from it and holds -7 before. */
+enum { OLD = 5, CHANNELS = 3 };
+static void past(int past_end, double alpha, const real *table, size_t length, bool extended,
+                 real *out) {
+    const Encoding *learned = encoding_find("learned");
+    Alone old, new;
+    alone(&old, learned, 1, CHANNELS);
+    alone(&new, learned, 1, CHANNELS);
+    old.shape.trained_length = OLD;
+    new.shape.trained_length = length;
+    const real *const parameters[] = {table};
+    double *positions = ALLOCATE(length, double);
+    for (size_t i = 0; i < length; i++) positions[i] = (double)i;
+    Alone *rule = extended ? &new : &old;
+    small_option(learned->options, &rule->options, "past_end", past_end);
+    small_option(learned->options, &rule->options, "alpha", alpha);
+    real *z = ALLOCATE(learned->table_size(&old.shape, length), real);
+    const Site site = {.shape = &old.shape,
+                       .parameters = parameters,
+                       .length = length,
+                       .positions = positions,
+                       .table = z};
+    for (size_t i = 0; i < length * CHANNELS; i++) out[i] = extended ? -7 : 0;
+    if (extended) {
+        learned->extend(&old.shape, &new.shape, 0, table, out);
+    } else {
+        learned->begin(&site, z);
+        learned->embed(&site, out);
+    }
+    free(positions);
+    free(z);
+}
+
+/* Su's decomposition in its own words: u_i = (p_i - a p_0) / (1 - a), row iN + j is
+   a u_i + (1 - a) u_j. */
+START_TEST(learned_hierarchy) {
+    static const real table[OLD * CHANNELS] = {1, -2, 3, 5, 0, 2, 7, 8, -1, 4, 4, 9, -6, 2, 1};
+    static const double alphas[] = {0.4, 0.2, 0.9};
+    real out[OLD * OLD * CHANNELS];
+    for (size_t a = 0; a < COUNT(alphas); a++) {
+        const double alpha = alphas[a];
+        past(PAST_HIERARCHICAL, alpha, table, OLD * OLD, false, out);
+        for (size_t m = 0; m < OLD * OLD; m++)
+            for (size_t c = 0; c < CHANNELS; c++) {
+                const double first = (double)table[c];
+                const double u =
+                    ((double)table[m / OLD * CHANNELS + c] - alpha * first) / (1 - alpha);
+                const double v =
+                    ((double)table[m % OLD * CHANNELS + c] - alpha * first) / (1 - alpha);
+                near_value("row", m, (double)out[m * CHANNELS + c], alpha * u + (1 - alpha) * v,
+                           TOLERANCE(3e-5, 1e-12));
+            }
+    }
+}
+END_TEST
+
+/* Rows past the end have the mean and the deviation of the table, and are the same every time. */
+START_TEST(learned_random_rows) {
+    enum { LENGTH = 20000 };
+    static const real table[OLD * CHANNELS] = {1, -2, 3, 5, 0, 3, 7, 8, 3, 4, 4, 3, -6, 2, 3};
+    static const double mean[] = {2.2, 2.4, 3}, square[] = {25.4 - 4.84, 17.6 - 5.76, 0};
+    real *out = ALLOCATE(LENGTH * CHANNELS, real), *again = ALLOCATE(9 * CHANNELS, real);
+    past(PAST_RANDOM, 0.4, table, LENGTH, false, out);
+    past(PAST_RANDOM, 0.4, table, 9, false, again);
+    ck_assert_mem_eq(out, table, sizeof table);
+    ck_assert_mem_eq(out, again, 9 * CHANNELS * sizeof(real));
+    const double n = LENGTH - OLD;
+    for (size_t c = 0; c < CHANNELS; c++) {
+        double sum = 0, squares = 0, lag = 0;
+        for (size_t m = OLD; m < LENGTH; m++) {
+            const double away = (double)out[m * CHANNELS + c] - mean[c];
+            sum += away / n;
+            squares += away * away / n;
+            if (m > OLD) lag += away * ((double)out[(m - 1) * CHANNELS + c] - mean[c]) / n;
+        }
+        near_value("mean", c, sum, 0, 4 * sqrt(square[c] / n) + 1e-6);
+        near_value("square", c, squares, square[c], 4 * square[c] * sqrt(2 / n) + 1e-6);
+        near_value("product of neighbours", c, lag, 0, 4 * square[c] / sqrt(n) + 1e-6);
+    }
+    free(out);
+    free(again);
+}
+END_TEST
+
+/* A table that grows has the rows that the rule gave past its end; with "error" new rows stay. */
+START_TEST(learned_grows) {
+    enum { NEW = 9 };
+    static const real table[OLD * CHANNELS] = {1, -2, 3, 5, 0, 2, 7, 8, -1, 4, 4, 9, -6, 2, 1};
+    for (int past_end = PAST_ERROR; past_end <= PAST_RANDOM; past_end++) {
+        real grown[NEW * CHANNELS], wanted[NEW * CHANNELS];
+        past(past_end, 0.4, table, NEW, true, grown);
+        past(past_end, 0.4, table, NEW, false, wanted);
+        if (past_end != PAST_INTERPOLATE) ck_assert_mem_eq(grown, table, sizeof table);
+        for (size_t c = OLD * CHANNELS; past_end == PAST_ERROR && c < COUNT(wanted); c++)
+            wanted[c] = -7;
+        for (size_t i = 0; i < COUNT(grown); i++)
+            ck_assert_msg(grown[i] == wanted[i], "past_end %d: value %zu is %g, not %g", past_end,
+                          i, (double)grown[i], (double)wanted[i]);
+        if (past_end == PAST_INTERPOLATE) /* 9 rows over 5: every other one is between two */
+            for (size_t i = 0; i < COUNT(grown); i++) {
+                const size_t m = i / CHANNELS, c = i % CHANNELS;
+                const real *near = table + m / 2 * CHANNELS + c;
+                ck_assert(grown[i] == (m % 2 ? (near[0] + near[CHANNELS]) / 2 : near[0]));
+            }
+    }
 }
 END_TEST
 
@@ -939,14 +1097,124 @@ START_TEST(randomized_positions) {
 }
 END_TEST
 
+/* Randomized positions of as many places as tokens are plain ones, to the bit. */
+START_TEST(randomized_places_for_all) {
+    enum { LENGTH = 12 };
+    static const int32_t tokens[LENGTH] = {3, 1, 4, 1, 5, 2, 6, 5, 3, 5, 0, 2};
+    const PositionSource *randomized = position_source_find("randomized");
+    KindOptions options;
+    option_defaults(randomized->options, &options);
+    small_option(randomized->options, &options, "N", LENGTH);
+    for (size_t e = 0; e < encoding_count; e++) {
+        real *logits[2];
+        size_t size = 0;
+        for (int drawn = 0; drawn < 2; drawn++) {
+            SmallModelOwner *owner = small_model_create(
+                &(SmallModel){.encoding = encodings[e],
+                              .positions = drawn ? randomized : position_source_find("plain"),
+                              .position_options = drawn ? &options : NULL});
+            Engine *engine = engine_create(owner->model);
+            logits[drawn] = logits_at(engine, owner->model, tokens, LENGTH, NULL);
+            size = LENGTH * (size_t)owner->model->shape.vocabulary * sizeof(real);
+            engine_free(engine);
+            small_model_free(owner);
+        }
+        ck_assert_msg(!memcmp(logits[0], logits[1], size), "%s", encodings[e]->name);
+        free(logits[0]);
+        free(logits[1]);
+    }
+}
+END_TEST
+
+/* Real numbers below N: sorted, spread evenly, and the k-th of n has mean N k / (n + 1). */
+START_TEST(random_floats) {
+    enum { N = 30, LENGTH = 7, DRAWS = 20000 };
+    const PositionSource *source = position_source_find("random_floats");
+    KindOptions options;
+    option_defaults(source->options, &options);
+    ck_assert(source->drawn && source->fractional);
+    small_option(source->options, &options, "N", N);
+    ck_assert(source->largest(&options, 5) == N);
+    double count[N] = {0}, mean[LENGTH] = {0}, positions[LENGTH], fraction = 0;
+    for (uint64_t draw = 0; draw < DRAWS; draw++) {
+        Rng rng = rng_stream(1, RNG_TEST, 3, draw);
+        source->draw(&options, &rng, LENGTH, positions);
+        for (size_t i = 0; i < LENGTH; i++) {
+            const double p = positions[i];
+            if (!(p >= 0 && p < N && (!i || p > positions[i - 1])))
+                ck_abort_msg("draw %llu: position %zu is %g", (unsigned long long)draw, i, p);
+            count[(size_t)p]++;
+            mean[i] += p / DRAWS;
+            fraction += (p - floor(p)) / (DRAWS * LENGTH);
+        }
+    }
+    const double all = (double)DRAWS * LENGTH, share = 1.0 / N; /* four deviations */
+    for (size_t v = 0; v < N; v++)
+        near_value("draws in", v, count[v], all * share, 4 * sqrt(all * share * (1 - share)));
+    for (size_t i = 0; i < LENGTH; i++) /* of a Beta(k, n + 1 - k) */
+        near_value("mean of", i, mean[i], N * (double)(i + 1) / (LENGTH + 1),
+                   4 * N * sqrt((double)(i + 1) * (LENGTH - (double)i) / (LENGTH + 2)) /
+                       (LENGTH + 1) / sqrt(DRAWS));
+    near_value("fraction", 0, fraction, 0.5, 4 / sqrt(12 * all));
+    ck_assert_ptr_null(source->refuse(&options, N));
+    ck_assert_ptr_nonnull(source->refuse(&options, N + 1));
+    for (size_t e = 0; e < encoding_count; e++) {
+        KindOptions own;
+        option_defaults(encodings[e]->options, &own);
+        const ModelShape shape = {.layers = 1,
+                                  .width = 16,
+                                  .heads = 1,
+                                  .vocabulary = 7,
+                                  .causal = true,
+                                  .encoding = encodings[e],
+                                  .encoding_options = &own,
+                                  .positions = source,
+                                  .position_options = &options,
+                                  .trained_length = 64};
+        ck_assert_msg(!model_refuse(&shape) == !encodings[e]->needs_whole_positions, "%s",
+                      encodings[e]->name);
+    }
+}
+END_TEST
+
+/* Every start is as likely as another, and the last token stays below N. */
+START_TEST(shifted_starts) {
+    enum { N = 10, LENGTH = 7, STARTS = N - LENGTH + 1, DRAWS = 20000 };
+    const PositionSource *source = position_source_find("shifted");
+    KindOptions options;
+    option_defaults(source->options, &options);
+    ck_assert(source->drawn && !source->fractional);
+    small_option(source->options, &options, "N", N);
+    ck_assert(source->largest(&options, 5) == N - 1);
+    double count[STARTS] = {0}, positions[N];
+    for (uint64_t draw = 0; draw < DRAWS; draw++) {
+        Rng rng = rng_stream(1, RNG_TEST, 4, draw);
+        source->draw(&options, &rng, LENGTH, positions);
+        ck_assert(positions[0] >= 0 && positions[0] < STARTS);
+        count[(size_t)positions[0]]++;
+        for (size_t i = 0; i < LENGTH; i++)
+            ck_assert(positions[i] == floor(positions[0]) + (double)i);
+    }
+    const double share = 1.0 / STARTS;
+    for (size_t s = 0; s < STARTS; s++)
+        near_value("starts at", s, count[s], DRAWS * share, 4 * sqrt(DRAWS * share * (1 - share)));
+    Rng rng = rng_stream(1, RNG_TEST, 5, 0);
+    source->draw(&options, &rng, N, positions);
+    ck_assert(positions[0] == 0);
+    ck_assert_ptr_null(source->refuse(&options, N));
+    ck_assert_ptr_nonnull(source->refuse(&options, N + 1));
+}
+END_TEST
+
 /* Drawn positions are those of the stream of (seed, step, layer, item): another item, step or layer
    has others, and who computes them does not matter. Seen through rope's q of each layer. */
 START_TEST(drawn_positions_are_keyed) {
+    static const char *const sources[] = {"randomized", "random_floats", "shifted"};
     enum { LENGTH = 6, HEADS = 1, D = 4, ITEMS = 2, SIZE = LENGTH * D };
     gemm_start();
     SmallModelOwner *owner =
         small_model_create(&(SmallModel){.encoding = encoding_find("rope"),
-                                         .positions = position_source_find("randomized"),
+                                         .positions = position_source_find(sources[_i]),
                                          .heads = HEADS,
                                          .head_width = D});
     static const int32_t tokens[ITEMS * LENGTH] = {0}; /* the same token everywhere */
@@ -1013,12 +1281,19 @@ Suite *suite_encodings(void) {
     tcase_add_test(tests, sinusoidal_values);
     tcase_add_test(tests, sinusoidal_norm_and_distance);
     tcase_add_test(tests, sinusoidal_conventions);
+    tcase_add_test(tests, sinusoidal_token_scale);
     tcase_add_test(tests, learned_places);
     tcase_add_test(tests, learned_says_where_it_ends);
+    tcase_add_test(tests, learned_hierarchy);
+    tcase_add_test(tests, learned_random_rows);
+    tcase_add_test(tests, learned_grows);
     tcase_add_test(tests, learned_rows_that_train);
     tcase_add_test(tests, plain_positions);
     tcase_add_test(tests, randomized_positions);
-    tcase_add_test(tests, drawn_positions_are_keyed);
+    tcase_add_test(tests, randomized_places_for_all);
+    tcase_add_test(tests, random_floats);
+    tcase_add_test(tests, shifted_starts);
+    tcase_add_loop_test(tests, drawn_positions_are_keyed, 0, 3);
     suite_add_tcase(suite, tests);
     return suite;
 }

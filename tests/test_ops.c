@@ -447,22 +447,23 @@ START_TEST(embedding) {
     enum { ROWS = COUNT(tokens), VOCABULARY = 4 };
     for (size_t i = 0; i < COUNT(widths); i++) {
         const size_t width = widths[i], middle = width / 2;
+        const real scale = 2; /* exact */
         real *table = random_reals(VOCABULARY * width, 40), *x = ALLOCATE(ROWS * width, real);
-        embedding_forward(x, tokens, table, ROWS, width);
-        for (size_t row = 0; row < ROWS; row++)
-            ck_assert_mem_eq(x + row * width, table + (size_t)tokens[row] * width,
-                             width * sizeof(real));
+        embedding_forward(x, tokens, table, scale, ROWS, width);
+        for (size_t at = 0; at < ROWS * width; at++)
+            ck_assert(x[at] == 2 * table[(size_t)tokens[at / width] * width + at % width]);
         /* Whole numbers, so that sums are exact; channels in two parts. */
         real *dtable = ALLOCATE(VOCABULARY * width, real);
         for (size_t k = 0; k < ROWS * width; k++) x[k] = (real)(k + 1);
         for (size_t k = 0; k < VOCABULARY * width; k++) dtable[k] = 1;
-        embedding_backward(dtable, x, tokens, ROWS, width, middle, width);
+        embedding_backward(dtable, x, tokens, scale, ROWS, width, middle, width);
         for (size_t c = 0; c < middle; c++) ck_assert(dtable[2 * width + c] == 1);
-        embedding_backward(dtable, x, tokens, ROWS, width, 0, middle);
+        embedding_backward(dtable, x, tokens, scale, ROWS, width, 0, middle);
         for (size_t c = 0; c < width; c++) {
-            ck_assert(dtable[c] == 1 + x[width + c]);
-            ck_assert(dtable[width + c] == 1 + x[3 * width + c]);
-            ck_assert(dtable[2 * width + c] == 1 + x[c] + x[2 * width + c] + x[4 * width + c]);
+            ck_assert(dtable[c] == 1 + 2 * x[width + c]);
+            ck_assert(dtable[width + c] == 1 + 2 * x[3 * width + c]);
+            ck_assert(dtable[2 * width + c] ==
+                      1 + 2 * (x[c] + x[2 * width + c] + x[4 * width + c]));
             ck_assert(dtable[3 * width + c] == 1);
         }
         free(table);

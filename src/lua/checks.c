@@ -199,6 +199,10 @@ static void check_encoding(Reader *reader) {
     if (encoding->needs_causal && !shape.causal)
         reader_mistake(reader, blame(reader, "model.causal", "model.encoding"),
                        "%s needs a causal model: it %s", encoding->name, encoding->needs_causal);
+    if (encoding->needs_whole_positions && config->model.positions->fractional)
+        reader_mistake(reader, blame(reader, "model.positions", "model.encoding"),
+                       "%s are no whole numbers, and %s needs whole positions",
+                       config->model.positions->name, encoding->name);
     const char *reason = config_linear(config) ? linear_refuse(encoding) : NULL;
     if (reason)
         reader_mistake(reader, blame(reader, "model.attention", "model.encoding"), "%s", reason);

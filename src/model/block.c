@@ -57,7 +57,7 @@ void block_embed(const Place *at) {
     const size_t width = (size_t)model->shape.width, length = engine->batch.length;
     real *x = at->acts->x + at->local * engine->length_padded * width;
     embedding_forward(x, engine->batch.tokens + at->item * length,
-                      model->values + model->embedding, length, width);
+                      model->values + model->embedding, engine_token_scale(engine), length, width);
     memset(x + length * width, 0, (engine->length_padded - length) * width * sizeof(real));
     if (model->shape.encoding->embed) {
         const Site site = engine_site(engine, 0, -1, at->item);

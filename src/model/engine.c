@@ -268,6 +268,7 @@ static void take_shape(Engine *engine, const Batch *batch, bool training) {
 static size_t own_span(const Engine *engine) {
     const ModelShape *shape = &engine->model->shape;
     const size_t length = engine->batch.length;
+    if (shape->positions->fractional) return 0; /* bias score by score: no rows */
     if (!shape->positions->drawn) return shape->causal ? length : 2 * length - 1;
     const double largest = shape->positions->largest(shape->position_options, length);
     return largest < FAR / 2 ? 2 * (size_t)largest + 1 : 0;
@@ -322,6 +323,12 @@ Site engine_site(const Engine *engine, int layer, int head, size_t item) {
                   .prepared = engine->prepared + unit * engine->prepared_size,
                   .length = engine->batch.length,
                   .positions = engine->positions + run * engine->batch.length};
+}
+
+real engine_token_scale(const Engine *engine) {
+    const Model *model = engine->model;
+    const Encoding *encoding = model->shape.encoding;
+    return encoding->token_scale ? (real)encoding->token_scale(&model->encoding_shape) : 1;
 }
 
 real *engine_slot(Engine *engine, size_t item, size_t row) {
@@ -775,7 +782,8 @@ static void embedding_gradients(Engine *engine, real *gradients) {
         for (size_t item = 0; item < engine->batch.items; item++) {
             const real *dx = engine->dx + item * engine->length_padded * width;
             embedding_backward(gradients + model->embedding, dx,
-                               engine->batch.tokens + item * length, length, width, from, to);
+                               engine->batch.tokens + item * length, engine_token_scale(engine),
+                               length, width, from, to);
             if (encoding->embed_backward) {
                 const Site site = engine_site(engine, 0, -1, item);
                 encoding->embed_backward(&site, dx, from, to, of_encoding);

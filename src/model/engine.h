@@ -194,6 +194,9 @@ static inline size_t place_unit(const Place *at, int layer, int head) {
 /* Where hooks of this layer, head (-1: all) and item run. */
 Site engine_site(const Engine *engine, int layer, int head, size_t item);
 
+/* What the embedding of a token is multiplied with. */
+real engine_token_scale(const Engine *engine);
+
 /* The slot that gathers the weight gradients of these rows. */
 real *engine_slot(Engine *engine, size_t item, size_t row);
 

@@ -130,6 +130,11 @@ const char *model_refuse(const ModelShape *shape) {
                  shape->heads, e.head_width);
         return reason;
     }
+    if (encoding->needs_whole_positions && shape->positions->fractional) {
+        snprintf(reason, sizeof reason, "it needs whole positions, and %s are not",
+                 shape->positions->name);
+        return reason;
+    }
     return encoding->refuse ? encoding->refuse(&e) : NULL;
 }
 

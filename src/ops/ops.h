@@ -28,12 +28,12 @@ void gelu_backward(real *dy_to_dx, real *y, const real *x, size_t count);
 void bias_forward(real *y, const real *bias, size_t rows, size_t width, size_t stride);
 void bias_backward(real *dbias, const real *dy, size_t rows, size_t width, size_t stride);
 
-/* x[rows,width] = table[tokens[row]]. Backward: channels [from, to) of dtable only, so that threads
-   can share the work without sharing an element. */
-void embedding_forward(real *x, const int32_t *tokens, const real *table, size_t rows,
+/* x[rows,width] = scale table[tokens[row]]. Backward: channels [from, to) of dtable only, so that
+   threads can share the work without sharing an element. */
+void embedding_forward(real *x, const int32_t *tokens, const real *table, real scale, size_t rows,
                        size_t width);
-void embedding_backward(real *dtable, const real *dx, const int32_t *tokens, size_t rows,
-                        size_t width, size_t from, size_t to);
+void embedding_backward(real *dtable, const real *dx, const int32_t *tokens, real scale,
+                        size_t rows, size_t width, size_t from, size_t to);
 
 /* Softmax cross-entropy of one block: logits[rows, stride] become probabilities in place, loss[row]
    = -ln p(target) in nats and answer[row] = the most likely token (the first of equals), for every

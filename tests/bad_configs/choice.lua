@@ -1,4 +1,4 @@
--- expect: tests/bad_configs/choice.lua:5: model.encoding.past_end: got "stretch" (a text); expected error, clamp or interpolate
+-- expect: tests/bad_configs/choice.lua:5: model.encoding.past_end: got "stretch" (a text); expected error, clamp, interpolate, hierarchical or random
 -- expect: tests/bad_configs/choice.lua:6: train.decay: got "cosin"; did you mean cosine? Expected constant, cosine or linear
 return {
   task = "copy",

@@ -1,4 +1,4 @@
--- expect: tests/bad_configs/learned_too_short.lua:7: train.stages.2.length: learned has 64 positions, length 65 needs 65; past_end = "clamp" or "interpolate" would define it
+-- expect: tests/bad_configs/learned_too_short.lua:7: train.stages.2.length: learned has 64 positions, length 65 needs 65; past_end = "clamp", "interpolate", "hierarchical" or "random" would define it
 return {
   task = "copy",
   model = { encoding = { "learned", positions = 64 } },

@@ -1,4 +1,4 @@
--- expect: tests/bad_configs/randomized_too_small.lua:5: train.length: positions at length 33: randomized positions have N = 32 places, length 33 needs as many
+-- expect: tests/bad_configs/randomized_too_small.lua:5: train.length: positions at length 33: N = 32 places are fewer than 33 tokens
 return {
   task = "copy",
   model = { positions = { "randomized", N = 32 } },
