@@ -196,7 +196,8 @@ static void print_difference(Table *table, const Comparison *c, const Difference
     table_cell(table, "%.2g", d->test.p);
     table_cell(table, "%.2g", d->holm);
     const size_t ahead = d->test.mean > 0 ? d->left : d->right;
-    table_cell(table, d->holm <= 0.05 ? "%s ahead" : "", c->groups[ahead].label);
+    table_cell(table, "%s%s", d->holm <= 0.05 ? c->groups[ahead].label : "",
+               d->holm <= 0.05 ? " ahead" : "");
 }
 
 static void print_differences(const Page *page) {

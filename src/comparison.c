@@ -200,7 +200,7 @@ static size_t registry_place(const char *key, const char *value) {
 }
 
 static int compare_values(const char *key, const char *a, const char *b) {
-    if (!a || !b) return !a - !b ? (a ? 1 : -1) : 0;
+    if (!a || !b) return (a != NULL) - (b != NULL);
     size_t x = registry_place(key, a), y = registry_place(key, b);
     if (x != y) return x < y ? -1 : 1;
     char *end_a, *end_b;
