@@ -40,8 +40,11 @@ static const Option model_options[] = {
      "a token sees itself and those before it; false: it sees all (tasks with masked answers)"},
     {"dropout", OPTION_NUMBER, FIELD(model.dropout), 0, NULL, 0, 0.99, NULL,
      "share of channels dropped after the embedding, the attention output and the MLP"},
+    {"init", OPTION_CHOICE, FIELD(model.init), 0, NULL, 0, 0, "normal|unit",
+     "initial weights: normal, N(0, init_std^2); or unit, matrices N(0, 1/channels in), those that "
+     "write to the residual stream divided by sqrt(2 layers), the embedding N(0, 1)"},
     {"init_std", OPTION_NUMBER, FIELD(model.init_std), 0.05, NULL, 1e-6, 10, NULL,
-     "standard deviation of the initial weights; it decides how soon content matching appears"},
+     "standard deviation of init = normal; it decides how soon content matching appears"},
     {.name = NULL},
 };
 

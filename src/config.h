@@ -42,6 +42,7 @@ typedef struct Config {
         bool tied;      /* the output matrix is the token embedding */
         bool causal;    /* false: every token sees the whole sequence */
         double dropout; /* after the embedding, attention output and MLP */
+        int init; /* ModelInit */
         double init_std;
         const Encoding *encoding;
         KindOptions encoding_options;

@@ -16,6 +16,7 @@ ModelShape train_shape(const Config *config) {
                         .tied = config->model.tied,
                         .causal = config->model.causal,
                         .dropout = config->model.dropout,
+                        .init = (ModelInit)config->model.init,
                         .init_std = config->model.init_std,
                         .encoding = config->model.encoding,
                         .encoding_options = &config->model.encoding_options,

@@ -30,7 +30,7 @@ START_TEST(test_json) {
         "\"model\":{\"attention\":{\"kind\":\"softmax\"},\"bias\":false,\"causal\":true,"
         "\"dropout\":0.1,\"encoding\":{\"base\":500,"
         "\"exponent\":\"paper\",\"kind\":\"sinusoidal\",\"layout\":\"interleaved\","
-        "\"scale\":0.05},\"heads\":4,\"init_std\":0.05,\"layers\":2,\"mlp\":4,"
+        "\"scale\":0.05},\"heads\":4,\"init\":\"normal\",\"init_std\":0.05,\"layers\":2,\"mlp\":4,"
         "\"positions\":{\"kind\":\"plain\"},\"tied\":false,\"width\":64},"
         "\"name\":\"a\",\"seed\":2,"
         "\"task\":{\"alphabet\":10,\"kind\":\"copy\",\"repeats\":true,\"slots\":false},"

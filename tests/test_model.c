@@ -712,7 +712,16 @@ START_TEST(initial_values) {
         for (size_t k = 0; k < p->count; k++)
             ck_assert(model->values[p->offset + k] == constants[i].value);
     }
-    Model *const all[] = {model, other, again, seeded};
+    ModelShape unit_shape = shape;
+    unit_shape.init = INIT_UNIT; /* 64 channels, MLP of 256, two layers */
+    Model *unit = model_create(&unit_shape, 7);
+    check_normal(unit, "embedding", 1);
+    check_normal(unit, "layer0/attention/qkv/weight", 1.0 / 8);
+    check_normal(unit, "layer0/attention/out/weight", 1.0 / 16);
+    check_normal(unit, "layer1/mlp/up/weight", 1.0 / 8);
+    check_normal(unit, "layer1/mlp/down/weight", 1.0 / 32);
+    check_normal(unit, "output/weight", 0.02);
+    Model *const all[] = {model, other, again, seeded, unit};
     for (size_t i = 0; i < COUNT(all); i++) model_free(all[i]);
 }
 END_TEST

@@ -24,6 +24,11 @@ extern const size_t attention_count;
    enter at the embedding, or by rotations that learn nothing and do not widen q and k. */
 const char *linear_refuse(const Encoding *encoding);
 
+/* How weights start; words of model.init. INIT_NORMAL: matrices and the embedding N(0, init_std^2).
+   INIT_UNIT keeps the size of what flows through: matrices N(0, 1 / channels in), those that write
+   to the residual stream divided by sqrt(2 layers), the embedding N(0, 1). */
+typedef enum { INIT_NORMAL, INIT_UNIT } ModelInit;
+
 typedef struct {
     int layers, width, heads;
     int mlp; /* channels of the MLP; 0: none */
@@ -32,7 +37,8 @@ typedef struct {
     bool tied;   /* the output matrix is the token embedding, transposed */
     bool causal;
     double dropout;
-    double init_std;
+    ModelInit init;
+    double init_std; /* of INIT_NORMAL */
     const Encoding *encoding;
     const void *encoding_options;
     const PositionSource *positions;
@@ -74,9 +80,9 @@ typedef struct {
 } Model;
 
 /* Parameters are laid out and drawn: each from the stream of its own name (seed, RNG_INIT,
-   hash(name)), so models that share a parameter start with the same one. Matrices, the embedding
-   and biases' zeros as usual: N(0, init_std^2); the output matrix (or the tied embedding)
-   N(0, 0.02^2), so that the first loss is ln V; norms 1 and 0. */
+   hash(name)), so models that share a parameter start with the same one. Matrices and the
+   embedding by shape->init; the output matrix (or the tied embedding) N(0, 0.02^2), so that the
+   first loss is ln V; norms 1 and 0, biases 0. */
 Model *model_create(const ModelShape *shape, int64_t init_seed);
 /* The list alone: values is NULL. For counts and sizes before anything is allocated. */
 Model *model_describe(const ModelShape *shape);

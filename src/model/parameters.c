@@ -40,7 +40,17 @@ static size_t add(Model *model, const Entry *entry) {
 }
 
 static size_t matrix(Model *model, int layer, const char *name, size_t in, size_t out) {
-    return add(model, &(Entry){name, "in", "out", in, out, 0, model->shape.init_std, layer});
+    const ModelShape *shape = &model->shape;
+    const double deviation = shape->init == INIT_UNIT ? 1 / sqrt((double)in) : shape->init_std;
+    return add(model, &(Entry){name, "in", "out", in, out, 0, deviation, layer});
+}
+
+/* One whose product is added to the residual stream, as two of them are in each layer. */
+static size_t residual_matrix(Model *model, int layer, const char *name, size_t in, size_t out) {
+    const size_t offset = matrix(model, layer, name, in, out);
+    if (model->shape.init == INIT_UNIT)
+        model->parameters[model->parameter_count - 1].deviation /= sqrt(2.0 * model->shape.layers);
+    return offset;
 }
 
 static size_t vector(Model *model, int layer, const char *name, size_t width, double value) {
@@ -163,14 +173,17 @@ Model *model_describe(const ModelShape *shape) {
 
     model->embedding =
         add(model, &(Entry){"embedding", "token", "channel", vocabulary, width, 0,
-                            shape->tied ? OUTPUT_STD : shape->init_std, -1});
+                            shape->tied                ? OUTPUT_STD
+                            : shape->init == INIT_UNIT ? 1
+                                                       : shape->init_std,
+                            -1});
     for (int l = 0; l < shape->layers; l++) {
         LayerOffsets *o = &model->layers[l];
         o->norm1_gain = vector(model, l, "attention/norm/gain", width, 1);
         o->norm1_bias = bias(model, l, "attention/norm/bias", width);
         o->qkv = matrix(model, l, "attention/qkv/weight", width, 3 * width);
         o->qkv_bias = bias(model, l, "attention/qkv/bias", 3 * width);
-        o->out = matrix(model, l, "attention/out/weight", width, width);
+        o->out = residual_matrix(model, l, "attention/out/weight", width, width);
         o->out_bias = bias(model, l, "attention/out/bias", width);
         o->norm2_gain = o->norm2_bias = o->up = o->up_bias = o->down = o->down_bias = NONE;
         if (!mlp) continue;
@@ -178,7 +191,7 @@ Model *model_describe(const ModelShape *shape) {
         o->norm2_bias = bias(model, l, "mlp/norm/bias", width);
         o->up = matrix(model, l, "mlp/up/weight", width, mlp);
         o->up_bias = bias(model, l, "mlp/up/bias", mlp);
-        o->down = matrix(model, l, "mlp/down/weight", mlp, width);
+        o->down = residual_matrix(model, l, "mlp/down/weight", mlp, width);
         o->down_bias = bias(model, l, "mlp/down/bias", width);
     }
     model->final_gain = vector(model, -1, "final/norm/gain", width, 1);
