@@ -200,6 +200,7 @@ void config_defaults(Config *config) {
 }
 
 void config_free(Config *config) {
+    for (int i = 0; i < config->file_count; i++) free((void *)config->files[i].bytes);
     free(config->train.schedule);
     free(config->path);
     free(config->lua);

@@ -82,6 +82,10 @@ typedef struct Config {
         int64_t every;    /* steps; 0: only at the end */
     } evaluate;
 
+    /* The files that options name (OPTION_FILE), by their path. */
+    int file_count;
+    File files[CONFIG_STAGES + 1];
+
     /* Where the values came from, for the result file. */
     char *path;      /* the config file */
     char *lua;       /* its text as read, then the text of included files */

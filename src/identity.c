@@ -75,6 +75,15 @@ static void write_schedule(Writer *writer, double constant) {
     json_close(&writer->json, '}');
 }
 
+static void write_file(Json *json, const File *file) {
+    json_open(json, '{');
+    json_key(json, "path");
+    json_text(json, file->path);
+    json_key(json, "sha256");
+    json_text(json, file->sha256);
+    json_close(json, '}');
+}
+
 static void write_option(Writer *writer, const Option *option, const void *options) {
     const void *field = (const char *)options + option->offset;
     Json *json = &writer->json;
@@ -87,6 +96,7 @@ static void write_option(Writer *writer, const Option *option, const void *optio
         json_text(json, option_word(option->words, *(const int *)field, word));
         break;
     case OPTION_STRING: json_text(json, field); break;
+    case OPTION_FILE: write_file(json, field); break;
     case OPTION_INTEGERS: write_integers(json, field); break;
     case OPTION_SPAN: write_span(json, field); break;
     case OPTION_SCHEDULE: write_schedule(writer, *(const double *)field); break;

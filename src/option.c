@@ -35,6 +35,11 @@ void option_defaults(const Option *table, void *options) {
             memset(field, 0, OPTION_TEXT_SIZE);
             strcpy(field, text);
             break;
+        case OPTION_FILE:
+            CHECK(strlen(text) < OPTION_TEXT_SIZE, "the default of %s is too long", option->name);
+            memset(field, 0, sizeof(File));
+            strcpy(((File *)field)->path, text);
+            break;
         case OPTION_INTEGERS: read_integers(text, field); break;
         case OPTION_SPAN: {
             Span *span = field;
@@ -91,6 +96,7 @@ char *option_format(const Option *option, const void *options) {
     case OPTION_CHOICE:
         return format_text("\"%s\"", option_word(option->words, *(const int *)field, text));
     case OPTION_STRING: return format_string(field);
+    case OPTION_FILE: return format_string(((const File *)field)->path);
     case OPTION_INTEGERS: return format_list(field);
     case OPTION_SPAN: {
         const Span *span = field;
@@ -143,6 +149,7 @@ char *option_allowed(const Option *option) {
         return format_text("a number%s, or function(step)", range_text(option, text));
     case OPTION_CHOICE: return allowed_words(option->words);
     case OPTION_STRING: return format_text("a text of at most %d bytes", OPTION_TEXT_SIZE - 1);
+    case OPTION_FILE: return copy_text("the path of a file in the project folder");
     case OPTION_INTEGERS:
         return format_text("an integer%s, or a list of them", range_text(option, text));
     case OPTION_SPAN:

@@ -21,7 +21,8 @@ typedef enum {
     OPTION_STRING,   /* field: char[OPTION_TEXT_SIZE] */
     OPTION_INTEGERS, /* field: IntegerList; one integer is a list of one */
     OPTION_SPAN,     /* field: Span: one integer, a list, or { from = a, to = b } */
-    OPTION_SCHEDULE  /* field: double; or a Lua function of the step (train.learning_rate only) */
+    OPTION_SCHEDULE, /* field: double; or a Lua function of the step (train.learning_rate only) */
+    OPTION_FILE      /* field: File */
 } OptionType;
 
 typedef struct {
@@ -35,13 +36,21 @@ typedef struct {
     IntegerList list;
 } Span;
 
+/* A file that an option names. Its bytes are read with the config, which owns them. */
+typedef struct {
+    char path[OPTION_TEXT_SIZE]; /* from the project folder, or absolute */
+    char sha256[65];             /* of the bytes */
+    size_t size;
+    const unsigned char *bytes; /* NULL: not read */
+} File;
+
 typedef struct {
     const char *name; /* NULL ends a table */
     OptionType type;
     size_t offset;     /* of the field in the struct that the table describes */
     double fallback;   /* default of a boolean, integer, number; index of a choice */
-    const char *text;  /* default of a string, list or span, as Lua text ("" = none); of the others,
-                          what stands for the default in docs when it follows from another key */
+    const char *text;  /* default of a string, path, list or span, as Lua text ("" = none); of the
+                          others, what stands for it in docs where it follows from another key */
     double min, max;   /* inclusive; of every element of a list */
     const char *words; /* choices, separated by '|' */
     const char *doc;   /* one line, with the unit and the source where there is one */

@@ -24,6 +24,10 @@ Rng rng_stream(int64_t seed, RngPurpose purpose, uint64_t step, uint64_t item) {
     };
 }
 
+RngPurpose rng_purpose(const Rng *rng) {
+    return (RngPurpose)(rng->counter[3] & ((1u << PURPOSE_BITS) - 1));
+}
+
 uint32_t rng_bits(Rng *rng) {
     if (rng->used == WORDS) {
         philox4x32_ctr_t counter;

@@ -34,6 +34,7 @@ typedef struct {
 /* The start of a stream of 2^34 words. step < 2^56, item < 2^32. */
 Rng rng_stream(int64_t seed, RngPurpose purpose, uint64_t step, uint64_t item);
 
+RngPurpose rng_purpose(const Rng *rng); /* what the stream is for */
 uint32_t rng_bits(Rng *rng);
 double rng_uniform(Rng *rng);                 /* [0, 1), 53 bits */
 uint64_t rng_below(Rng *rng, uint64_t bound); /* 0 .. bound-1 without bias; bound > 0 */

@@ -140,6 +140,7 @@ static void complete_schedule(Reader *reader, const Option *option) {
 void checks_complete(Reader *reader) {
     Config *config = reader->config;
     complete_name(reader);
+    files_read(reader);
     if (config->init_seed < 0) config->init_seed = config->seed;
     if (config->data_seed < 0) config->data_seed = config->seed;
     complete_stages(reader);

@@ -105,7 +105,8 @@ static void write_type(FILE *to, const Option *option) {
     case OPTION_INTEGER: fputs("integer", to); break;
     case OPTION_NUMBER: fputs("number", to); break;
     case OPTION_SCHEDULE: fputs("number|fun(step: integer): number", to); break;
-    case OPTION_STRING: fputs("string", to); break;
+    case OPTION_STRING:
+    case OPTION_FILE: fputs("string", to); break;
     case OPTION_INTEGERS: fputs("integer|integer[]", to); break;
     case OPTION_SPAN: fputs("integer|integer[]|{ from: integer, to: integer }", to); break;
     case OPTION_CHOICE:

@@ -114,7 +114,8 @@ static void push_range(lua_State *L, const char *text, const char *dots) {
 static void push_value(lua_State *L, const Option *option, const char *text) {
     bool list = option && (option->type == OPTION_INTEGERS || option->type == OPTION_SPAN);
     const char *dots = strstr(text, "..");
-    if (!option || option->type == OPTION_STRING || option->type == OPTION_CHOICE)
+    if (!option || option->type == OPTION_STRING || option->type == OPTION_FILE ||
+        option->type == OPTION_CHOICE)
         lua_pushstring(L, text);
     else if (option->type == OPTION_BOOLEAN && (!strcmp(text, "true") || !strcmp(text, "false")))
         lua_pushboolean(L, !strcmp(text, "true"));

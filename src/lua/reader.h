@@ -99,6 +99,9 @@ const Option *override_option(const char *key, const ConfigKind **kind);
 void config_read_table(Reader *reader);
 void config_finish(Reader *reader, const char *path);
 
+/* files.c: reads the files that options of the task name, and those of its stages. */
+void files_read(Reader *reader);
+
 /* checks.c: what no single key can tell; fills in what follows from other keys first. */
 void checks_complete(Reader *reader);
 void checks_run(Reader *reader);

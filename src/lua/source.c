@@ -19,8 +19,8 @@ static void say(char reason[SOURCE_REASON], const char *format, ...) {
     va_end(arguments);
 }
 
-/* The text of an open file, or NULL with the reason. */
-static char *read_text(int file, char reason[SOURCE_REASON]) {
+/* The bytes of an open file and a zero behind them, or NULL with the reason. */
+static char *read_open(int file, size_t limit, size_t *size, char reason[SOURCE_REASON]) {
     struct stat status;
     if (fstat(file, &status)) {
         say(reason, "%s", strerror(errno));
@@ -30,32 +30,39 @@ static char *read_text(int file, char reason[SOURCE_REASON]) {
         say(reason, "%s", S_ISDIR(status.st_mode) ? "is a folder" : "is not a regular file");
         return NULL;
     }
-    char *text = ALLOCATE(SOURCE_SIZE + 2, char);
-    size_t size = 0;
+    char *bytes = ALLOCATE(limit + 2, char);
     ssize_t got;
-    while ((got = read(file, text + size, SOURCE_SIZE + 1 - size)) > 0) size += (size_t)got;
+    *size = 0;
+    while ((got = read(file, bytes + *size, limit + 1 - *size)) > 0) *size += (size_t)got;
     if (got < 0)
         say(reason, "%s", strerror(errno));
-    else if (size > SOURCE_SIZE)
-        say(reason, "is larger than %d KiB", SOURCE_SIZE / 1024);
-    else if (memchr(text, 0, size))
-        say(reason, "is not a text file");
+    else if (*size > limit)
+        say(reason, "is larger than %zu KiB", limit / 1024);
     else
-        return text;
-    free(text);
+        return bytes;
+    free(bytes);
     return NULL;
 }
 
-static char *read_file(const char *path, char reason[SOURCE_REASON]) {
+static char *read_file(const char *path, size_t limit, size_t *size, char reason[SOURCE_REASON]) {
     /* Non-blocking: opening a pipe must not wait for its other end. */
     int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) {
         say(reason, "%s", strerror(errno));
         return NULL;
     }
-    char *text = read_text(file, reason);
+    char *bytes = read_open(file, limit, size, reason);
     close(file);
-    return text;
+    return bytes;
+}
+
+static char *read_text(const char *path, char reason[SOURCE_REASON]) {
+    size_t size;
+    char *text = read_file(path, SOURCE_SIZE, &size, reason);
+    if (!text || !memchr(text, 0, size)) return text;
+    say(reason, "is not a text file");
+    free(text);
+    return NULL;
 }
 
 /* The folder part of a path, "" when there is none, "/" kept: memory of the caller. */
@@ -123,7 +130,7 @@ static int add(Sources *sources, char *path, char *resolved, char reason[SOURCE_
     if (sources->count == SOURCE_COUNT)
         say(reason, "is one more than the %d files that a config may have", SOURCE_COUNT);
     else
-        text = read_file(resolved, reason);
+        text = read_text(resolved, reason);
     if (!text) {
         free(path);
         free(resolved);
@@ -144,28 +151,34 @@ bool source_open(Sources *sources, const char *path, char reason[SOURCE_REASON])
 }
 
 void source_set(Sources *sources, const char *path, const char *text) {
-    sources->project = copy_text("/");
+    char *resolved = realpath(path, NULL);
+    sources->project = resolved ? find_project(resolved) : copy_text("/");
+    free(resolved);
     sources->list[sources->count++] = (Source){.path = copy_text(path),
                                                .real = copy_text(path),
                                                .text = copy_text(text),
                                                .places = places_scan("")};
 }
 
-/* The included file with links resolved, or NULL with the reason. */
-static char *resolve(const Sources *sources, int from, const char *name,
+/* The path with links resolved, or NULL with the reason. */
+static char *resolve(const Sources *sources, const char *path, bool anywhere,
                      char reason[SOURCE_REASON]) {
-    char *folder = folder_of(sources->list[from].real);
-    char *path = *name == '/' ? copy_text(name) : format_text("%s/%s", folder, name);
     char *resolved = realpath(path, NULL);
-    free(folder);
-    free(path);
     if (!resolved) {
         say(reason, "%s", strerror(errno));
-    } else if (!inside(sources->project, resolved)) {
+    } else if (!anywhere && !inside(sources->project, resolved)) {
         say(reason, "lies outside of the project folder %s", sources->project);
         free(resolved);
         resolved = NULL;
     }
+    return resolved;
+}
+
+static char *resolve_from(const Sources *sources, const char *folder, const char *name,
+                          char reason[SOURCE_REASON]) {
+    char *path = *name == '/' ? copy_text(name) : format_text("%s/%s", folder, name);
+    char *resolved = resolve(sources, path, false, reason);
+    free(path);
     return resolved;
 }
 
@@ -178,13 +191,28 @@ int source_include(Sources *sources, int from, const char *name, char reason[SOU
         say(reason, "is one more than the %d includes that a config may have", INCLUDE_COUNT);
         return -1;
     }
-    char *resolved = resolve(sources, from, name, reason);
+    char *folder = folder_of(sources->list[from].real);
+    char *resolved = resolve_from(sources, folder, name, reason);
+    free(folder);
     if (!resolved) return -1;
-    char *folder = folder_of(sources->list[from].path);
+    folder = folder_of(sources->list[from].path);
     int to = add(sources, join(folder, name), resolved, reason);
     free(folder);
     if (to >= 0) sources->includes[sources->include_count++] = (Include){from, to, copy_text(name)};
     return to;
+}
+
+unsigned char *source_bytes(const Sources *sources, const char *name, bool anywhere, char **path,
+                            size_t *size, char reason[SOURCE_REASON]) {
+    char *resolved = anywhere ? resolve(sources, name, true, reason)
+                              : resolve_from(sources, sources->project, name, reason);
+    if (!resolved) return NULL;
+    char *bytes = read_file(resolved, SOURCE_BYTES, size, reason);
+    const bool local = strcmp(sources->project, "/") && inside(sources->project, resolved);
+    const size_t skip = local ? strlen(sources->project) + 1 : 0;
+    if (bytes) *path = copy_text(resolved + skip);
+    free(resolved);
+    return (unsigned char *)bytes;
 }
 
 char *source_texts(const Sources *sources) {

@@ -3,6 +3,7 @@
 #define SRC_LUA_SOURCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "src/lua/places.h"
 
@@ -38,12 +39,19 @@ typedef struct Sources {
    named `harness`, or else the file's own folder. False with the reason why it cannot be read. */
 bool source_open(Sources *sources, const char *path, char reason[SOURCE_REASON]);
 
-/* A text that lies in no file of its own (inside a result file): its keys have no lines. */
+/* A text that lies in no file of its own (inside the result at `path`): its keys have no lines. */
 void source_set(Sources *sources, const char *path, const char *text);
 
 /* Reads the file that file `from` includes under that name, unless it was read before. Its index,
    or -1 with the reason. */
 int source_include(Sources *sources, int from, const char *name, char reason[SOURCE_REASON]);
+
+/* Reads the bytes of a file that an option names, in memory of the caller, and writes its path
+   anew: from the project folder where it lies inside, else absolute. `name` starts at the project
+   folder, which it may not leave, or (anywhere) at the working directory. NULL with the reason. */
+enum { SOURCE_BYTES = 16 << 20 /* most bytes of it: they are read within the sandbox's time */ };
+unsigned char *source_bytes(const Sources *sources, const char *name, bool anywhere, char **path,
+                            size_t *size, char reason[SOURCE_REASON]);
 
 /* All texts, the config's first, each other one behind a comment line with its path; memory of the
    caller. */

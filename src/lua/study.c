@@ -340,7 +340,7 @@ static bool is_sweep(const char *text) {
     const Option *option = override_option(key, &kind);
     if (kind) return strchr(value, ',') != NULL;
     return option && option->type != OPTION_INTEGERS && option->type != OPTION_SPAN &&
-           option->type != OPTION_STRING;
+           option->type != OPTION_STRING && option->type != OPTION_FILE;
 }
 
 /* "1..5" → the ends. */

@@ -126,6 +126,22 @@ static bool read_text(Reader *reader, char *to) {
     return true;
 }
 
+/* A path, or { path = ..., sha256 = ... }, as a result says it; src/lua/files.c reads the file. */
+static bool read_path(Reader *reader, File *to) {
+    lua_State *L = reader->L;
+    *to = (File){0};
+    if (!lua_istable(L, -1)) return read_text(reader, to->path);
+    char sha256[OPTION_TEXT_SIZE] = "";
+    lua_getfield(L, -1, "path");
+    lua_getfield(L, -2, "sha256");
+    bool fits = read_text(reader, sha256) && strlen(sha256) < sizeof to->sha256;
+    lua_pop(L, 1);
+    fits = fits && read_text(reader, to->path);
+    lua_pop(L, 1);
+    if (fits) strcpy(to->sha256, sha256);
+    return fits;
+}
+
 static bool read_choice(Reader *reader, const char *key, const Option *option, int *to) {
     if (lua_type(reader->L, -1) != LUA_TSTRING) return false;
     const char *given = lua_tostring(reader->L, -1);
@@ -174,6 +190,7 @@ void reader_read_value(Reader *reader, const char *key, const Option *option, vo
     case OPTION_SCHEDULE: fits = read_schedule(reader, option, field); break;
     case OPTION_CHOICE: fits = read_choice(reader, key, option, field); break;
     case OPTION_STRING: fits = read_text(reader, field); break;
+    case OPTION_FILE: fits = read_path(reader, field); break;
     case OPTION_INTEGERS: fits = read_list(reader, key, option, field); break;
     case OPTION_SPAN: fits = read_span(reader, key, option, field); break;
     }
