@@ -95,7 +95,7 @@ typedef struct Config {
     char *resolved_json; /* every value, sorted keys, shortest exact numbers. A kind is an object
                             with its name as "kind"; train.steps, length and batch stand in
                             train.stages, also when the config has no stages; a tabulated learning
-                            rate is { "sha256": of its doubles } */
+                            rate is { "sha256": of its doubles }, a file { "path", "sha256" } */
     char *sources;       /* a line a key: "model.width  256  command line" */
     char *sha256;        /* of resolved_json less the keys that do not change a result */
     char *id;            /* "rope-s1-3f9a2c" */

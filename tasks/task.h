@@ -50,7 +50,8 @@ typedef struct Task {
     bool (*masked)(const void *options);
 
     /* The right answer at place t from tokens[0..t] alone, by plain search: the solver of the
-       tests, and the proof that the example can be answered from its context. */
+       tests, and the proof that the example can be answered from its context. NULL where it does
+       not follow from it (text). */
     int32_t (*solve)(const void *options, const int32_t *tokens, size_t t);
 } Task;
 

@@ -61,6 +61,7 @@ static size_t field_size(const Option *option) {
     case OPTION_BOOLEAN: return sizeof(bool);
     case OPTION_CHOICE: return sizeof(int);
     case OPTION_STRING: return OPTION_TEXT_SIZE;
+    case OPTION_FILE: return sizeof(File);
     case OPTION_INTEGERS: return sizeof(IntegerList);
     case OPTION_SPAN: return sizeof(Span);
     default: return sizeof(double);

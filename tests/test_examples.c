@@ -1,5 +1,6 @@
 /* Batches: every item comes from its own stream; and the page that `data` prints. */
 #include "src/examples.h"
+#include "tests/task_defaults.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@ enum { SEED = 5, LENGTH = 40 };
 
 static const void *defaults(const Task *task) {
     static _Alignas(max_align_t) unsigned char options[OPTION_STRUCT_SIZE];
-    option_defaults(task->options, options);
+    task_defaults(task, options);
     return options;
 }
 

@@ -240,6 +240,57 @@ START_TEST(test_tabulated_rate) {
 }
 END_TEST
 
+/* A file is named by its bytes: the same path with other bytes is another run, and a result whose
+   file has changed is not loaded. */
+START_TEST(test_files) {
+#define TEXT "return { task = { 'text', file = 'a.txt' }, train = { steps = 1, length = 8 } }"
+    /* FIPS 180-4: a million times "a" */
+    static const char hash[] = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
+    char *million = ALLOCATE(1000001, char), *place = format_text("\"sha256\":\"%s\"", hash);
+    memset(million, 'a', 1000000);
+    config_text_write("a.txt", million);
+    const Config *c = config_text_load(TEXT, "");
+    ck_assert_ptr_nonnull(strstr(c->resolved_json, place));
+    ck_assert_ptr_nonnull(strstr(c->resolved_json, "\"file\":{\"path\":\"a.txt\","));
+    const File *file = (const File *)c->task_options.bytes;
+    ck_assert(file->size == 1000000 && file->bytes[999999] == 'a');
+    ck_assert_ptr_eq(((const File *)c->train.stages[0].task_options.bytes)->bytes, file->bytes);
+
+    Config again;
+    Mistakes mistakes;
+    char *result = copy_text(config_text_write("run.h5", "")), *json = copy_text(c->resolved_json);
+    char *named = copy_text(c->sha256);
+    ck_assert(config_load_json(json, result, 0, NULL, &again, &mistakes));
+    ck_assert_str_eq(again.sha256, named);
+    config_free(&again);
+
+    million[7] = 'b';
+    config_text_write("a.txt", million);
+    ck_assert_str_ne(config_text_load(TEXT, "")->sha256, named);
+    ck_assert(!config_load_json(json, result, 0, NULL, &again, &mistakes));
+    ck_assert_ptr_nonnull(strstr(mistakes.text, "task.file: a.txt is another file than that of the "
+                                                "run: its sha256 is "));
+    free(mistakes.text);
+
+    /* A config reads files of the project, the command line any. */
+    static const char outside[] = "x.lua:1: task.file: /etc/passwd: lies outside of the project ";
+    const char *refusal = config_text_refusal(
+        "return { task = { 'text', file = '/etc/passwd' }, train = { steps = 1, length = 8 } }",
+        "");
+    ck_assert_int_eq(strncmp(refusal, outside, strlen(outside)), 0);
+    c = config_text_load(TEXT, "task.file=LICENSE");
+    file = (const File *)c->task_options.bytes;
+    ck_assert_int_eq(file->path[0], '/');
+    ck_assert_str_eq(strrchr(file->path, '/'), "/LICENSE");
+    free(million);
+    free(place);
+    free(result);
+    free(json);
+    free(named);
+#undef TEXT
+}
+END_TEST
+
 START_TEST(test_sources) {
     config_text_write("base.lua", "return {\n"
                                   "  name = 'base', seed = 2,\n"
@@ -457,6 +508,7 @@ Suite *suite_identity(void) {
     tcase_add_loop_test(identity, test_other_run, 0, OTHERS);
     tcase_add_test(identity, test_direction_makes_another_run);
     tcase_add_test(identity, test_tabulated_rate);
+    tcase_add_test(identity, test_files);
     tcase_add_test(identity, test_sources);
     tcase_add_test(identity, test_sha256);
     suite_add_tcase(suite, identity);
