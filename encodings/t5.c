@@ -2,18 +2,13 @@
 
        score_ij = q_i · k_j / sqrt(d) + B[h, bucket(i - j)]
 
-   Causal, with n = i - j: the first half of the buckets holds one distance each, the second half
-   grows with the logarithm up to max_distance, beyond which the last bucket holds everything. Keys
-   after the query are in bucket 0. Bidirectional: the first half of the buckets is for keys up to
-   the query, the second for those after it, each divided like this. With 32 buckets and 128 the
-   last causal bucket starts at 113.
+   with the buckets of encodings/buckets.h. With 32 buckets and 128 the last causal bucket starts at
+   113.
 
    One table serves all layers, as in T5. T5 itself has no 1/sqrt(d) (its initial weights hold it);
    here scores are scaled as for every other encoding. */
 #include "encodings/bias.h"
-
-#include <math.h>
-#include <stdio.h>
+#include "encodings/buckets.h"
 
 typedef struct {
     int64_t buckets, max_distance;
@@ -33,27 +28,14 @@ static const Option options[] = {
 
 static const T5Options *options_of(const EncodingShape *shape) { return shape->options; }
 
-/* Buckets of one side, and those of them that hold a single distance. */
-static int64_t side(const EncodingShape *shape) {
-    return options_of(shape)->buckets / (shape->causal ? 1 : 2);
+static Buckets buckets(const EncodingShape *shape) {
+    const T5Options *o = options_of(shape);
+    return (Buckets){shape->causal, o->buckets, o->max_distance};
 }
-static int64_t single(const EncodingShape *shape) { return side(shape) / 2; }
 
 static const char *refuse(const EncodingShape *shape) {
-    static char reason[160];
-    const T5Options *o = options_of(shape);
-    if (!shape->causal && (o->buckets % 2 || o->buckets < 4)) {
-        snprintf(reason, sizeof reason,
-                 "buckets = %lld: a bidirectional model needs an even number, at least 4",
-                 (long long)o->buckets);
-        return reason;
-    }
-    if (o->max_distance > single(shape)) return NULL;
-    snprintf(reason, sizeof reason,
-             "max_distance = %lld with buckets = %lld: it must be max_distance > buckets/%d = %lld",
-             (long long)o->max_distance, (long long)o->buckets, shape->causal ? 2 : 4,
-             (long long)single(shape));
-    return reason;
+    const Buckets b = buckets(shape);
+    return buckets_refuse(&b);
 }
 
 static int parameters(const EncodingShape *shape, EncodingParameter list[ENCODING_PARAMETERS]) {
@@ -66,19 +48,9 @@ static int parameters(const EncodingShape *shape, EncodingParameter list[ENCODIN
     return 1;
 }
 
-static size_t bucket(const EncodingShape *shape, double distance) {
-    const double buckets = (double)side(shape), exact = (double)single(shape);
-    const double farthest = (double)options_of(shape)->max_distance;
-    const size_t start = !shape->causal && distance < 0 ? (size_t)side(shape) : 0;
-    const double n = shape->causal ? fmax(distance, 0) : fabs(distance);
-    if (n < exact) return start + (size_t)n;
-    const double steps = floor(log(n / exact) / log(farthest / exact) * (buckets - exact));
-    return start + (size_t)fmin(exact + steps, buckets - 1);
-}
-
 static size_t place(const Site *site, double distance) {
-    return (size_t)site->head * (size_t)options_of(site->shape)->buckets +
-           bucket(site->shape, distance);
+    const Buckets b = buckets(site->shape);
+    return (size_t)(site->head * b.count) + buckets_find(&b, distance);
 }
 
 static void bias(const Site *site, size_t n, const double *distance, real *out) {
@@ -93,12 +65,12 @@ static void bias_backward(const Site *site, size_t n, const double *distance, co
 static void tables(const EncodingShape *shape, const real *const *const *values, size_t length,
                    PositionTableSink sink, void *to) {
     const bool share = options_of(shape)->share;
-    const size_t heads = (size_t)shape->heads, buckets = (size_t)options_of(shape)->buckets;
+    const size_t heads = (size_t)shape->heads, columns = (size_t)options_of(shape)->buckets;
     const size_t layers = share ? 1 : (size_t)shape->layers;
-    double *copy = bias_parameter(values, layers, 0, heads * buckets);
+    double *copy = bias_parameter(values, layers, 0, heads * columns);
     PositionTable table = {.name = "bias",
                            .rank = 2,
-                           .dims = {heads, buckets},
+                           .dims = {heads, columns},
                            .axes = {"head", "bucket"},
                            .values = copy,
                            .kind = "learned",
@@ -108,7 +80,7 @@ static void tables(const EncodingShape *shape, const real *const *const *values,
                            .counted = -1};
     if (!share) {
         table.rank = 3;
-        table.dims[0] = layers, table.dims[1] = heads, table.dims[2] = buckets;
+        table.dims[0] = layers, table.dims[1] = heads, table.dims[2] = columns;
         table.axes[0] = "layer", table.axes[1] = "head", table.axes[2] = "bucket";
         table.convention = "T5's buckets of query position - key position";
     }

@@ -570,7 +570,7 @@ START_TEST(offsets_are_not_confused) {
         real *wanted = logits_at(fresh, model, tokens, 4, later);
         ck_assert_msg(!memcmp(third, first, size), "%s: offset 0 again", encodings[e]->name);
         ck_assert_msg(!memcmp(second, wanted, size), "%s: offset 7", encodings[e]->name);
-        static const char *const absolute[] = {"sinusoidal", "learned"};
+        static const char *const absolute[] = {"sinusoidal", "learned", "tupe"};
         for (size_t n = 0; n < COUNT(absolute); n++)
             if (!strcmp(encodings[e]->name, absolute[n])) ck_assert(memcmp(second, first, size));
         real *all[] = {first, second, third, wanted};

@@ -1,9 +1,10 @@
-/* widened: encodings that turn q and k into rows of twice the width (pope), against other people's
-   code, other encodings, and what must hold. */
+/* widened: encodings that turn q and k into rows of twice the width (pope, tupe), against papers,
+   other people's code, other encodings, and what must hold. */
 #include "tests/attention_probe.h"
 #include "tests/golden.h"
 #include "tests/tolerance.h"
 #include "tests/vectors/pope.h"
+#include "tests/vectors/tupe.h"
 
 #include <check.h>
 #include <math.h>
@@ -87,9 +88,7 @@ START_TEST(pope_phases_stay_in_their_range) {
 }
 END_TEST
 
-/* ---- what must hold of each ------------------------------------------------------------------ */
-
-START_TEST(only_distances_count) {
+START_TEST(pope_counts_distances_alone) {
     double here[LENGTH], there[LENGTH];
     for (size_t i = 0; i < LENGTH; i++) {
         here[i] = (double)(i * i % 311); /* neither rising nor falling */
@@ -103,19 +102,136 @@ START_TEST(only_distances_count) {
 }
 END_TEST
 
+/* ---- tupe ----------------------------------------------------------------------------------- */
+
+START_TEST(tupe_paper) { golden_compare(&tupe_cases[_i]); }
+END_TEST
+
+/* An empty table has norm 0: products of words alone, at tupe's scale. */
+START_TEST(tupe_without_positions) {
+    for (int causal = 0; causal < 2; causal++) {
+        GoldenAttention a = golden_attention("tupe", "", LENGTH, causal, NULL, 0);
+        GoldenAttention nope = golden_attention("nope", "", LENGTH, causal, NULL, 0);
+        for (size_t i = 0; i < GOLDEN_HEADS * LENGTH * LENGTH; i++)
+            if (!isinf(nope.score[i]))
+                ck_assert_double_eq_tol(a.score[i], nope.score[i] / M_SQRT2,
+                                        TOLERANCE(5e-7, 1e-15));
+            else
+                ck_assert(isinf(a.score[i]));
+        golden_attention_free(&a);
+        golden_attention_free(&nope);
+    }
+}
+END_TEST
+
+/* What TUPE-R adds to TUPE-A is what t5 adds to nope, with the same B; and neither forgets where
+   a sequence starts. */
+START_TEST(tupe_relative_adds_the_bias_of_t5) {
+    double there[LENGTH], apart = 0;
+    for (size_t i = 0; i < LENGTH; i++) there[i] = (double)i + 100;
+    GoldenAttention a = golden_attention("tupe", "relative=0", LENGTH, _i, NULL, 1);
+    GoldenAttention r = golden_attention("tupe", "relative=1 max_distance=90", LENGTH, _i, NULL, 1);
+    const Encoding *e = encoding_find("t5");
+    const KindOptions chosen = golden_options(e, "max_distance=90");
+    SmallModelOwner *t5 = small_model_create(&(SmallModel){.encoding = e,
+                                                           .encoding_options = &chosen,
+                                                           .layers = 1,
+                                                           .heads = GOLDEN_HEADS,
+                                                           .head_width = (int)a.d,
+                                                           .bidirectional = !_i});
+    real *bias = probe_parameter(t5->model, "bias");
+    for (size_t n = 0; n < GOLDEN_HEADS * 32; n++) bias[n] = (real)golden_wave(11 + 3, n);
+    static double zero[LENGTH * GOLDEN_WIDTH], score[GOLDEN_HEADS * LENGTH * LENGTH];
+    attention_probe(t5->model, &(AttentionProbe){
+                                   .length = LENGTH, .q = zero, .k = zero, .v = zero,
+                                   .score = score});
+    for (size_t i = 0; i < GOLDEN_HEADS * LENGTH * LENGTH; i++)
+        if (!isinf(score[i]))
+            ck_assert_double_eq_tol(r.score[i] - a.score[i], score[i], TOLERANCE(4e-6, 1e-13));
+    GoldenAttention shifted = golden_attention("tupe", "relative=1 max_distance=90", LENGTH, _i,
+                                               there, 1);
+    for (size_t i = 0; i < GOLDEN_HEADS * LENGTH * LENGTH; i++)
+        if (!isinf(r.score[i])) apart = fmax(apart, fabs(r.score[i] - shifted.score[i]));
+    ck_assert_double_gt(apart, 0.1);
+    golden_attention_free(&a);
+    golden_attention_free(&r);
+    golden_attention_free(&shifted);
+    small_model_free(t5);
+}
+END_TEST
+
+/* Positions meet positions alone: their part of the scores does not depend on q and k, and all
+   layers share it. */
+START_TEST(tupe_positions_are_untied) {
+    const Encoding *e = encoding_find("tupe");
+    SmallModelOwner *owner = small_model_create(&(SmallModel){
+        .encoding = e, .layers = 2, .heads = GOLDEN_HEADS, .head_width = 4, .trained_length = 20});
+    Model *model = owner->model;
+    for (int layer = 1; layer < 2; layer++)
+        for (int k = 0; k < 3; k++)
+            ck_assert_uint_eq(model->layers[layer].encoding[k], model->layers[0].encoding[k]);
+    enum { TOKENS = 20, COUNT_X = TOKENS * GOLDEN_WIDTH, SQUARE = GOLDEN_HEADS * TOKENS * TOKENS };
+    double zero[COUNT_X] = {0}, q[COUNT_X], k[COUNT_X];
+    static double positions_alone[SQUARE], both[SQUARE];
+    for (size_t i = 0; i < COUNT_X; i++) q[i] = golden_wave(1, i), k[i] = golden_wave(2, i);
+    attention_probe(model, &(AttentionProbe){.length = TOKENS, .q = zero, .k = zero, .v = zero,
+                                             .score = positions_alone});
+    attention_probe(model, &(AttentionProbe){.length = TOKENS, .q = q, .k = k, .v = zero,
+                                             .score = both});
+    for (size_t h = 0; h < GOLDEN_HEADS; h++)
+        for (size_t i = 0; i < TOKENS; i++)
+            for (size_t j = 0; j <= i; j++) {
+                double words = 0;
+                for (size_t c = 0; c < 4; c++)
+                    words += q[(h * TOKENS + i) * 4 + c] * k[(h * TOKENS + j) * 4 + c];
+                const size_t at = (h * TOKENS + i) * TOKENS + j;
+                ck_assert_double_eq_tol(both[at] - positions_alone[at], words / sqrt(8),
+                                        TOLERANCE_OP);
+            }
+    small_model_free(owner);
+}
+END_TEST
+
+START_TEST(tupe_says_where_it_ends) {
+    const Encoding *tupe = encoding_find("tupe");
+    KindOptions chosen = golden_options(tupe, "");
+    EncodingShape shape = {.layers = 1, .heads = 2, .width = 8, .head_width = 4, .causal = true,
+                           .trained_length = 64, .options = &chosen};
+    ck_assert_ptr_null(tupe->defined(&shape, 64, 63));
+    ck_assert_str_eq(tupe->defined(&shape, 65, 64),
+                     "tupe has 64 positions, length 65 needs 65; past_end = \"clamp\" or "
+                     "\"interpolate\" would define it");
+    chosen = golden_options(tupe, "past_end=clamp");
+    ck_assert_ptr_null(tupe->defined(&shape, 65, 64));
+    chosen = golden_options(tupe, "positions=100");
+    ck_assert_ptr_null(tupe->defined(&shape, 65, 99));
+    ck_assert_ptr_nonnull(tupe->defined(&shape, 65, 100));
+    chosen = golden_options(tupe, "buckets=32 max_distance=16"); /* not looked at */
+    ck_assert_ptr_null(tupe->refuse(&shape));
+    chosen = golden_options(tupe, "buckets=32 max_distance=16 relative=1");
+    ck_assert_str_eq(tupe->refuse(&shape), "max_distance = 16 with buckets = 32: it must be "
+                                           "max_distance > buckets/2 = 16");
+}
+END_TEST
+
 Suite *suite_widened(void);
 
 Suite *suite_widened(void) {
     Suite *suite = suite_create("widened");
     TCase *golden = tcase_create("golden");
     tcase_add_loop_test(golden, pope_packages, 0, COUNT(pope_cases));
+    tcase_add_loop_test(golden, tupe_paper, 0, COUNT(tupe_cases));
     suite_add_tcase(suite, golden);
 
     TCase *properties = tcase_create("properties");
     tcase_add_test(properties, pope_is_rope_of_twice_the_width);
     tcase_add_test(properties, pope_phases_delay_the_keys);
     tcase_add_test(properties, pope_phases_stay_in_their_range);
-    tcase_add_loop_test(properties, only_distances_count, 0, 2);
+    tcase_add_loop_test(properties, pope_counts_distances_alone, 0, 2);
+    tcase_add_test(properties, tupe_without_positions);
+    tcase_add_loop_test(properties, tupe_relative_adds_the_bias_of_t5, 0, 2);
+    tcase_add_test(properties, tupe_positions_are_untied);
+    tcase_add_test(properties, tupe_says_where_it_ends);
     suite_add_tcase(suite, properties);
     return suite;
 }
