@@ -14,7 +14,7 @@
                    z_m normal from a stream that m alone names: the same in every run
    Between whole positions x is linear. A table that grows for a longer training starts with the
    rows that the rule gives (extend); with "error" the new ones start like any others. */
-#include "encodings/encoding.h"
+#include "encodings/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,8 +48,7 @@ static const Option options[] = {
 static const LearnedOptions *options_of(const EncodingShape *shape) { return shape->options; }
 
 static size_t rows(const EncodingShape *shape) {
-    const int64_t given = options_of(shape)->positions;
-    return given ? (size_t)given : most(shape->trained_length, 1);
+    return rows_wanted(shape, options_of(shape)->positions);
 }
 
 static int parameters(const EncodingShape *shape, EncodingParameter list[ENCODING_PARAMETERS]) {
@@ -116,9 +115,7 @@ static int terms_of(const EncodingShape *shape, double position, size_t length,
     const int past_end = options_of(shape)->past_end;
     const double n = (double)rows(shape);
     const double last = past_end == PAST_HIERARCHICAL ? n * n - 1 : n - 1;
-    double x = fmax(position, 0);
-    if (past_end == PAST_INTERPOLATE && (double)length > n) x *= last / ((double)length - 1);
-    x = fmin(x, last);
+    const double x = rows_place(position, last, past_end == PAST_INTERPOLATE ? length : 0);
     const double low = floor(x), far = x - low;
     const int near = whole_terms(shape, low, terms);
     if (far <= 0) return near;

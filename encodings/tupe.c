@@ -1,7 +1,7 @@
 /* Untied positional encoding (Ke, He, Liu 2020, TUPE, arXiv 2006.15595; RoFormer's equation 9):
    words meet words and positions meet positions,
 
-       score_ij = (q_i · k_j + (U_q norm(p_i)) · (U_k norm(p_j))) / sqrt(2 d)  [+ B[h, bucket(i - j)]]
+       score_ij = (q_i · k_j + (U_q norm(p_i)) · (U_k norm(p_j))) / sqrt(2 d)  [+ B_h(i - j)]
 
    with p[N, width] learned and U of each head; all layers share them. `relative` adds B, T5's bias:
    TUPE-R of the paper, TUPE-A without. This is attention on rows of twice the width, [q, U_q norm]
@@ -165,8 +165,8 @@ static void prepare_backward(const Site *site, const real *slot, real *const *gr
     gemm_transposed(width, d, rows, norm, width, slot + d, 2 * d, 1, gradients[KEY] + of_head,
                     width);
     for (size_t r = 0; r < rows; r++, norm += width, projected += 2 * d, slot += 2 * d) {
-        /* forward: norm = (p - mean) inverse; dnorm = dprojected · Uᵀ, so dnorm · norm is dprojected
-           · projected */
+        /* forward: norm = (p - mean) inverse; with dnorm = dprojected · Uᵀ the product dnorm · norm
+           is dprojected · projected */
         const real inverse = site->prepared[at.inverse + r];
         real *dp = gradients[TABLE] + r * width, along = 0;
         for (size_t i = 0; i < 2 * d; i++) {
@@ -234,6 +234,23 @@ static void bias_backward(const Site *site, size_t n, const double *distance, co
             (real)dout[i];
 }
 
+/* A table that grows for a longer training starts with what the rule says of its new rows; with
+   "error" these start like any others. */
+static void extend(const EncodingShape *from, const EncodingShape *to, int k, const real *old,
+                   real *grown) {
+    (void)k;
+    const int past_end = options_of(to)->past_end;
+    const size_t width = (size_t)to->width, rows = rows_of_table(to), known = rows_of_table(from);
+    for (size_t row = 0; row < (past_end == PAST_ERROR ? known : rows); row++) {
+        const double place = rows_place((double)row, (double)known - 1,
+                                        past_end == PAST_INTERPOLATE ? rows : 0);
+        const real *near_row = old + (size_t)place * width, far = (real)(place - floor(place));
+        for (size_t c = 0; c < width; c++)
+            grown[row * width + c] =
+                near_row[c] + (far > 0 ? far * (near_row[width + c] - near_row[c]) : 0);
+    }
+}
+
 static void tables(const EncodingShape *shape, const real *const *const *values, size_t length,
                    PositionTableSink sink, void *to) {
     const size_t rows = rows_of_table(shape), width = (size_t)shape->width;
@@ -275,5 +292,6 @@ const Encoding encoding_tupe = {
     .rotate_backward = rotate_backward,
     .bias = bias,
     .bias_backward = bias_backward,
+    .extend = extend,
     .tables = tables,
 };

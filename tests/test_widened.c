@@ -214,6 +214,27 @@ START_TEST(tupe_says_where_it_ends) {
 }
 END_TEST
 
+/* A table of 2 rows that grows to 3. */
+START_TEST(tupe_tables_grow) {
+    static const struct {
+        const char *past_end;
+        real wanted[6];
+    } cases[] = {{"past_end=error", {1, 2, 5, 8, -7, -7}},
+                 {"past_end=clamp", {1, 2, 5, 8, 5, 8}},
+                 {"past_end=interpolate", {1, 2, 3, 5, 5, 8}}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const Encoding *tupe = encoding_find("tupe");
+        const KindOptions chosen = golden_options(tupe, cases[i].past_end);
+        EncodingShape from = {.width = 2, .trained_length = 2, .options = &chosen}, to = from;
+        to.trained_length = 3;
+        const real old[] = {1, 2, 5, 8};
+        real grown[] = {-7, -7, -7, -7, -7, -7};
+        tupe->extend(&from, &to, 0, old, grown);
+        for (size_t n = 0; n < 6; n++) ck_assert(grown[n] == cases[i].wanted[n]);
+    }
+}
+END_TEST
+
 Suite *suite_widened(void);
 
 Suite *suite_widened(void) {
@@ -232,6 +253,7 @@ Suite *suite_widened(void) {
     tcase_add_loop_test(properties, tupe_relative_adds_the_bias_of_t5, 0, 2);
     tcase_add_test(properties, tupe_positions_are_untied);
     tcase_add_test(properties, tupe_says_where_it_ends);
+    tcase_add_test(properties, tupe_tables_grow);
     suite_add_tcase(suite, properties);
     return suite;
 }
