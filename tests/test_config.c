@@ -401,6 +401,11 @@ START_TEST(test_files_that_are_no_text) {
 }
 END_TEST
 
+static int is_lua(const struct dirent *entry) {
+    const char *end = strrchr(entry->d_name, '.');
+    return end && !strcmp(end, ".lua");
+}
+
 START_TEST(test_shipped_configs) {
     static const char *const encodings_2k[] = {"rope", "nope", "sinusoidal", "learned"};
     for (size_t i = 0; i < sizeof encodings_2k / sizeof *encodings_2k; i++) {
@@ -413,6 +418,17 @@ START_TEST(test_shipped_configs) {
         ck_assert_uint_eq(config_longest(c), 2048);
         ck_assert_int_eq(c->evaluate.lengths.values[c->evaluate.lengths.count - 1], 8192);
     }
+    struct dirent **configs;
+    const int count = scandir("configs", &configs, is_lua, alphasort);
+    ck_assert_int_ge(count, 6);
+    for (int i = 0; i < count; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "configs/%s", configs[i]->d_name);
+        const char *name = config_text_load_file(path, "")->name; /* without a mistake */
+        ck_assert_int_eq(strncmp(name, configs[i]->d_name, strlen(name)), 0);
+        free(configs[i]);
+    }
+    free(configs);
     const Config *c = config_text_load_file("configs/quickstart.lua", "");
     ck_assert_str_eq(c->name, "quickstart");
     int64_t longest = (int64_t)config_longest(c), last = c->evaluate.lengths.count - 1;
@@ -426,11 +442,6 @@ END_TEST
 #define BAD_CONFIGS "tests/bad_configs"
 
 static struct dirent **bad_configs;
-
-static int is_lua(const struct dirent *entry) {
-    const char *end = strrchr(entry->d_name, '.');
-    return end && !strcmp(end, ".lua");
-}
 
 /* The text with <tasks> and <encodings> written out: new ones change no file here. */
 static char *with_names(const char *text) {

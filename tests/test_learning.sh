@@ -24,6 +24,7 @@ learns() {
     rm -rf "$work/results"
 }
 learns configs/quickstart.lua 32 0.99 60
+learns configs/copy_64.lua 64 0.99 180
 learns configs/rope_2k.lua 2048 0.99 600
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
