@@ -31,6 +31,7 @@ static inline void bias_by_distance(BiasHook bias, const EncodingShape *shape, b
     for (size_t n = 0; n < length; n++) distance[n] = (double)n;
     for (size_t unit = 0; unit < layers * heads; unit++) {
         const Site site = {.shape = shape,
+                           .length = length,
                            .layer = (int)(unit / heads),
                            .head = (int)(unit % heads),
                            .parameters = parameters ? parameters[unit / heads] : NULL};

@@ -152,6 +152,12 @@ typedef struct Encoding {
        the option ("fraction = 0.25 of a head of 10 gives 2.5 channels; it must be ..."). */
     const char *(*refuse)(const EncodingShape *shape);
 
+    /* Of an option that is a function (OPTION_FUNCTION): the values of its arguments in sequences
+       of `length` tokens with positions up to `largest`, one range an argument. NULL: it has none.
+       Until the function is there (in tests it may be missing) the encoding adds nothing. */
+    void (*ranges)(const EncodingShape *shape, size_t length, double largest,
+                   FunctionRange ranges[FUNCTION_ARGUMENTS]);
+
     /* NULL, or the reason why a sequence of `length` tokens with positions up to `largest` is not
        defined ("learned has 64 positions, length 65 needs 65"). Valid until the next call. */
     const char *(*defined)(const EncodingShape *shape, size_t length, double largest);
@@ -276,6 +282,8 @@ typedef struct {
     double (*largest)(const void *options, size_t length);
     /* NULL or the reason why this length cannot be drawn. */
     const char *(*refuse)(const void *options, size_t length);
+    /* As the hook of an encoding. */
+    void (*ranges)(size_t length, FunctionRange ranges[FUNCTION_ARGUMENTS]);
 } PositionSource;
 
 extern const PositionSource *const position_sources[];

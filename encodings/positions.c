@@ -126,7 +126,71 @@ static const PositionSource shifted = {
     .refuse = refuse_longer,
 };
 
-const PositionSource *const position_sources[] = {&plain, &randomized, &random_floats, &shifted};
+/* ---- custom: what a function of the config gives --------------------------------------------- */
+
+/* Index 0 .. length-1; its numbers do not fall (the config is checked for it), so that the last is
+   the largest. Without a function (in tests): plain. */
+typedef struct {
+    const Function *position;
+} CustomOptions;
+
+static const Option custom_options[] = {
+    {.name = "position", .type = OPTION_FUNCTION, .offset = offsetof(CustomOptions, position),
+     .words = "index|length", .min = 0, .max = 1 << 24,
+     .doc = "position of a token by its index, from 0; it may be fractional, and may not fall from "
+            "one token to the next"},
+    {0}};
+
+static void custom_ranges(size_t length, FunctionRange ranges[FUNCTION_ARGUMENTS]) {
+    ranges[0] = (FunctionRange){0, length};
+    ranges[1] = (FunctionRange){(double)length, 1};
+}
+
+/* The positions of the first `length` tokens, or NULL. */
+static const double *custom_positions(const void *options, size_t length) {
+    const Function *function = ((const CustomOptions *)options)->position;
+    const FunctionTable *table = function ? function_table(function, length) : NULL;
+    return table && length <= table->ranges[0].count ? table->values : NULL;
+}
+
+static const char *refuse_custom(const void *options, size_t length) {
+    static char reason[160];
+    const Function *function = ((const CustomOptions *)options)->position;
+    if (!function || !function->count || custom_positions(options, length)) return NULL;
+    snprintf(reason, sizeof reason,
+             "custom positions are tabulated for the lengths of the config; evaluate.lengths=%zu "
+             "adds this one",
+             length);
+    return reason;
+}
+
+static void draw_custom(const void *options, Rng *rng, size_t length, double *positions) {
+    const double *known = custom_positions(options, length);
+    if (known)
+        memcpy(positions, known, length * sizeof *known);
+    else
+        draw_plain(options, rng, length, positions);
+}
+
+static double largest_custom(const void *options, size_t length) {
+    const double *known = custom_positions(options, length);
+    return known ? known[length - 1] : largest_plain(options, length);
+}
+
+static const PositionSource custom = {
+    .name = "custom",
+    .summary = "what a function of the config gives for each token",
+    .source = "the function position of the config",
+    .options = custom_options,
+    .options_size = sizeof(CustomOptions),
+    .draw = draw_custom,
+    .largest = largest_custom,
+    .refuse = refuse_custom,
+    .ranges = custom_ranges,
+};
+
+const PositionSource *const position_sources[] = {&plain, &randomized, &random_floats, &shifted,
+                                                  &custom};
 const size_t position_source_count = sizeof position_sources / sizeof *position_sources;
 
 const PositionSource *position_source_find(const char *name) {

@@ -51,7 +51,18 @@ static const Option options[] = {
      .doc = "llama3: pairs that make fewer turns within original_length are divided by factor"},
     {.name = "high_factor", .type = OPTION_NUMBER, .offset = FIELD(high_factor), .fallback = 4,
      .min = 1e-6, .max = 1e6, .doc = "llama3: pairs that make more keep their frequency"},
+    {.name = "frequency", .type = OPTION_FUNCTION, .offset = FIELD(frequency),
+     .text = "base^(-2c/n)", .words = "pair|width", .max = 1e6,
+     .doc = "radians a token of pair c = 0 .. n/2 - 1; the width is n = fraction * head width; "
+            "instead of base"},
     {0}};
+
+static void ranges(const EncodingShape *shape, size_t length, double largest,
+                   FunctionRange ranges[FUNCTION_ARGUMENTS]) {
+    (void)length, (void)largest;
+    ranges[0] = (FunctionRange){0, rope_width(shape) / 2};
+    ranges[1] = (FunctionRange){(double)rope_width(shape), 1};
+}
 
 /* "fraction = 0.25 of a head width of 10 gives 2.5 rotary channels" */
 static const char *refuse(const EncodingShape *shape) {
@@ -162,6 +173,7 @@ const Encoding encoding_rope = {
     .source = "Su et al. 2021 (RoFormer, arXiv 2104.09864), equations 15 and 34",
     .options = options,
     .options_size = sizeof(RopeOptions),
+    .ranges = ranges,
     .refuse = refuse,
     .table_size = table_size,
     .begin = begin,

@@ -19,6 +19,7 @@ typedef struct {
     double factor;             /* 0: not given */
     double beta_fast, beta_slow, attention_factor; /* yarn; attention_factor 0: its own */
     double low_factor, high_factor;                /* llama3 */
+    const Function *frequency;                     /* instead of base; NULL: base decides */
 } RopeOptions;
 
 /* Channels of a head that are in pairs. */

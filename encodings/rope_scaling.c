@@ -63,7 +63,8 @@ double rope_frequency(const EncodingShape *shape, size_t pair, double length) {
     if (o->scaling == ROPE_NTK) base *= pow(s, n / (n - 2));
     if (o->scaling == ROPE_DYNAMIC && length > original)
         base *= pow(s * length / original - (s - 1), n / (n - 2));
-    const double w = pow(base, -2 * (double)pair / n);
+    double w = pow(base, -2 * (double)pair / n);
+    if (o->frequency && o->frequency->count) w = o->frequency->tables[0].values[pair];
     if (o->scaling == ROPE_LINEAR) return w / s;
     if (o->scaling == ROPE_YARN || o->scaling == ROPE_LLAMA3)
         return w * (1 - interpolated(shape, pair, w) * (1 - 1 / s));
@@ -81,8 +82,16 @@ const char *rope_refuse_scaling(const EncodingShape *shape) {
     const RopeOptions *o = options_of(shape);
     char scaling[64];
     option_word(ROPE_SCALINGS, o->scaling, scaling);
+    if (o->frequency && fabs(o->base - 10000) > 0) {
+        snprintf(reason, sizeof reason, "base = %g has no meaning beside frequency", o->base);
+        return reason;
+    }
     if (o->scaling == ROPE_UNSCALED) return NULL;
-    if (o->factor < 1)
+    if (o->frequency && (o->scaling == ROPE_NTK || o->scaling == ROPE_DYNAMIC ||
+                         o->scaling == ROPE_YARN))
+        snprintf(reason, sizeof reason,
+                 "scaling = %s changes base, which has no meaning beside frequency", scaling);
+    else if (o->factor < 1)
         snprintf(reason, sizeof reason, "factor = %g%s; scaling = %s needs at least 1", o->factor,
                  o->factor > 0 ? "" : " (not given)", scaling);
     else if (!(original_length(shape) > 0))

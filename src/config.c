@@ -201,6 +201,7 @@ void config_defaults(Config *config) {
 
 void config_free(Config *config) {
     for (int i = 0; i < config->file_count; i++) free((void *)config->files[i].bytes);
+    if (config->script) config->free_script(config->script);
     free(config->train.schedule);
     free(config->path);
     free(config->lua);

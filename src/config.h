@@ -86,6 +86,10 @@ typedef struct Config {
     int file_count;
     File files[CONFIG_STAGES + 1];
 
+    /* What the functions among the options live in (src/lua/functions.c); NULL: there are none. */
+    void *script;
+    void (*free_script)(void *script);
+
     /* Where the values came from, for the result file. */
     char *path;      /* the config file */
     char *lua;       /* its text as read, then the text of included files */
@@ -95,7 +99,9 @@ typedef struct Config {
     char *resolved_json; /* every value, sorted keys, shortest exact numbers. A kind is an object
                             with its name as "kind"; train.steps, length and batch stand in
                             train.stages, also when the config has no stages; a tabulated learning
-                            rate is { "sha256": of its doubles }, a file { "path", "sha256" } */
+                            rate is { "sha256": of its doubles }, another function
+                            { "sha256": of Function }, and left out where it is not given; a file
+                            { "path", "sha256" } */
     char *sources;       /* a line a key: "model.width  256  command line" */
     char *sha256;        /* of resolved_json less the keys that do not change a result */
     char *id;            /* "rope-s1-3f9a2c" */

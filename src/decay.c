@@ -61,15 +61,18 @@ ScoreDecay decay_measure(const Config *config, const Model *model, Engine *engin
     if (model->shape.linear || length > MOST_LENGTH ||
         config->task->refuse(&config->task_options, length) || model_defined(model, length))
         return decay;
+    Examples examples = examples_new(DECAY_EXAMPLES * length);
+    if (examples_fill(config->task, &config->task_options, config->data_seed, RNG_EVALUATE, length,
+                      0, DECAY_EXAMPLES, length, &examples)) {
+        examples_free(&examples); /* a task of the config that cannot make this length */
+        return decay;
+    }
     decay.length = length;
     decay.score = ALLOCATE(decay.layers * decay.heads * length, double);
 
     ModelDump dump = {0};
     for (size_t layer = 0; layer < decay.layers; layer++)
         dump.score[layer] = ALLOCATE(DECAY_EXAMPLES * decay.heads * length * length, real);
-    Examples examples = examples_new(DECAY_EXAMPLES * length);
-    examples_fill(config->task, &config->task_options, config->data_seed, RNG_EVALUATE, length, 0,
-                  DECAY_EXAMPLES, length, &examples);
     engine_forward(engine,
                    &(Batch){.items = DECAY_EXAMPLES,
                             .length = length,

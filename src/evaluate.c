@@ -35,8 +35,9 @@ static void finish(EvaluateBin *bins, size_t count) {
 }
 
 /* Examples of the task with `options`, from the stream of `purpose`. */
-static void measure(const Config *config, const void *options, const Model *model, Engine *engine,
-                    RngPurpose purpose, size_t length, Evaluation *evaluation) {
+static const char *measure(const Config *config, const void *options, const Model *model,
+                           Engine *engine, RngPurpose purpose, size_t length,
+                           Evaluation *evaluation) {
     *evaluation = (Evaluation){.length = length,
                                .loss = (double)NAN,
                                .token_accuracy = (double)NAN,
@@ -48,7 +49,7 @@ static void measure(const Config *config, const void *options, const Model *mode
     const char *reason = model_defined(model, length);
     if (reason) {
         snprintf(e->undefined, sizeof e->undefined, "%s", reason);
-        return;
+        return NULL;
     }
     const int64_t examples = config->evaluate.examples;
     const size_t items = evaluate_items(length, examples);
@@ -67,10 +68,12 @@ static void measure(const Config *config, const void *options, const Model *mode
     int64_t all = 0, all_right = 0, whole = 0;
     engine_reserve(engine, items, length, false);
 
+    const char *failed = NULL;
     for (size_t first = 0; first < (size_t)examples; first += items) {
         const size_t count = least(items, (size_t)examples - first);
-        examples_fill(config->task, options, config->data_seed, purpose, length, first, count,
-                      length, &batch);
+        failed = examples_fill(config->task, options, config->data_seed, purpose, length, first,
+                               count, length, &batch);
+        if (failed) break;
         engine_forward(engine,
                        &(Batch){.items = count,
                                 .length = length,
@@ -115,15 +118,17 @@ static void measure(const Config *config, const void *options, const Model *mode
     free(right);
     free(scored);
     free(targets);
+    return failed;
 }
 
-void evaluate(const Config *config, const Model *model, Engine *engine, size_t length,
-              Evaluation *evaluation) {
-    measure(config, &config->task_options, model, engine, RNG_EVALUATE, length, evaluation);
+const char *evaluate(const Config *config, const Model *model, Engine *engine, size_t length,
+                     Evaluation *evaluation) {
+    return measure(config, &config->task_options, model, engine, RNG_EVALUATE, length,
+                   evaluation);
 }
 
-void evaluate_validation(const Config *config, const Model *model, Engine *engine,
-                         Evaluation *evaluation) {
+const char *evaluate_validation(const Config *config, const Model *model, Engine *engine,
+                                Evaluation *evaluation) {
     const size_t length = config_longest(config);
     const Stage *stage = config->train.stages; /* the last one that trains at this length */
     for (int s = 0; s < config->train.stage_count; s++) {
@@ -131,5 +136,5 @@ void evaluate_validation(const Config *config, const Model *model, Engine *engin
         for (int i = 0; i < list->count; i++)
             if (list->values[i] == (int64_t)length) stage = &config->train.stages[s];
     }
-    measure(config, &stage->task_options, model, engine, RNG_VALIDATE, length, evaluation);
+    return measure(config, &stage->task_options, model, engine, RNG_VALIDATE, length, evaluation);
 }

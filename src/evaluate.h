@@ -28,14 +28,15 @@ typedef struct {
     EvaluateBin by_distance[EVALUATE_DISTANCE_BINS];
 } Evaluation;
 
-/* Overwrites *evaluation. The task does not refuse the length. */
-void evaluate(const Config *config, const Model *model, Engine *engine, size_t length,
+/* Overwrites *evaluation. The task does not refuse the length. NULL, or one sentence that names the
+   example that a function of the config could not make. */
+const char *evaluate(const Config *config, const Model *model, Engine *engine, size_t length,
               Evaluation *evaluation);
 
 /* The same in distribution: at the longest trained length, with the task as it was trained there,
    on examples of the stream RNG_VALIDATE. What chooses between settings (learning rates) looks at
    this and never at the lengths that are compared. */
-void evaluate_validation(const Config *config, const Model *model, Engine *engine,
+const char *evaluate_validation(const Config *config, const Model *model, Engine *engine,
                          Evaluation *evaluation);
 
 /* Sequences that a pass of evaluation takes at once: a function of the length alone. */

@@ -27,8 +27,9 @@ static Example item(const Examples *examples, size_t i) {
                      examples->distance + start};
 }
 
-void examples_fill(const Task *task, const void *options, int64_t seed, RngPurpose purpose,
+const char *examples_fill(const Task *task, const void *options, int64_t seed, RngPurpose purpose,
                    uint64_t step, size_t first_item, size_t items, size_t length, Examples *out) {
+    static char sentence[1024];
     const char *reason = task->refuse(options, length);
     CHECK(!reason, "%s at length %zu: %s", task->name, length, reason);
     CHECK(items <= out->room / length, "no room for %zu examples of %zu tokens", items, length);
@@ -38,7 +39,12 @@ void examples_fill(const Task *task, const void *options, int64_t seed, RngPurpo
         Rng rng = rng_stream(seed, purpose, step, first_item + i);
         Example example = item(out, i);
         task->generate(options, &rng, length, &example);
+        const char *failed = task->failed ? task->failed(options) : NULL;
+        if (!failed) continue;
+        snprintf(sentence, sizeof sentence, "item %zu: %s", first_item + i, failed);
+        return sentence;
     }
+    return NULL;
 }
 
 /* ---- as a person reads it ------------------------------------------------------------------ */

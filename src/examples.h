@@ -20,8 +20,9 @@ typedef struct {
 Examples examples_new(size_t room);
 void examples_free(Examples *examples);
 
-/* Overwrites the batch. items * length <= room; the task does not refuse the length. */
-void examples_fill(const Task *task, const void *options, int64_t seed, RngPurpose purpose,
+/* Overwrites the batch. items * length <= room; the task does not refuse the length. NULL, or one
+   sentence that names the example that a function of the config could not make. */
+const char *examples_fill(const Task *task, const void *options, int64_t seed, RngPurpose purpose,
                    uint64_t step, size_t first_item, size_t items, size_t length, Examples *out);
 
 /* What `data` prints: the task, then every example of the batch with its input, the expected

@@ -61,6 +61,17 @@ static void write_span(Json *json, const Span *span) {
     }
 }
 
+static void write_hash(Json *json, const char *sha256) {
+    json_open(json, '{');
+    json_key(json, "sha256");
+    json_text(json, sha256);
+    json_close(json, '}');
+}
+
+static const Function *function_of(const Option *option, const void *options) {
+    return *(const Function *const *)((const char *)options + option->offset);
+}
+
 static void write_schedule(Writer *writer, double constant) {
     const double *schedule = writer->config->train.schedule;
     if (!schedule) {
@@ -69,10 +80,7 @@ static void write_schedule(Writer *writer, double constant) {
     }
     char hash[65];
     sha256_text(schedule, (size_t)writer->config->train.total_steps * sizeof *schedule, hash);
-    json_open(&writer->json, '{');
-    json_key(&writer->json, "sha256");
-    json_text(&writer->json, hash);
-    json_close(&writer->json, '}');
+    write_hash(&writer->json, hash);
 }
 
 static void write_file(Json *json, const File *file) {
@@ -100,6 +108,7 @@ static void write_option(Writer *writer, const Option *option, const void *optio
     case OPTION_INTEGERS: write_integers(json, field); break;
     case OPTION_SPAN: write_span(json, field); break;
     case OPTION_SCHEDULE: write_schedule(writer, *(const double *)field); break;
+    case OPTION_FUNCTION: write_hash(json, function_of(option, options)->sha256); break;
     }
 }
 
@@ -113,6 +122,7 @@ static void write_options(Writer *writer, const char *kind, const Option *table,
     json_open(&writer->json, '{');
     for (int i = 0; i < names.count; i++) {
         const Option *option = option_find(table, names.list[i]);
+        if (option && option->type == OPTION_FUNCTION && !function_of(option, options)) continue;
         json_key(&writer->json, names.list[i]);
         if (option)
             write_option(writer, option, options);
@@ -207,6 +217,7 @@ static void source_options(const Sources *sources, const char *prefix, const Opt
         char key[256];
         snprintf(key, sizeof key, "%s%s%s", prefix, *prefix ? "." : "", option->name);
         bool quiet = given_only || listed(key, in_stages, sizeof in_stages / sizeof *in_stages);
+        if (option->type == OPTION_FUNCTION) quiet = true;
         if (quiet && !given(sources, key)) continue;
         bool tabulated = option->type == OPTION_SCHEDULE && sources->config->train.schedule;
         char *value = tabulated ? copy_text("function") : option_format(option, options);

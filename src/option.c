@@ -47,6 +47,7 @@ void option_defaults(const Option *table, void *options) {
             read_integers(text, &span->list);
             break;
         }
+        case OPTION_FUNCTION: *(const Function **)field = NULL; break;
         }
     }
 }
@@ -107,19 +108,29 @@ char *option_format(const Option *option, const void *options) {
         if (span->list.count == 1) return format_text("%lld", (long long)values[0]);
         return format_list(&span->list);
     }
+    case OPTION_FUNCTION:
+        if (*(const Function *const *)field) return copy_text("function");
+        return copy_text(option->text ? option->text : "");
     }
     return copy_text("");
 }
 
-static char *allowed_words(const char *words) {
+/* "half, full or none" with last_comma " or " */
+static char *word_list(const char *words, const char *last_comma) {
     char word[64], *text = copy_text("");
     for (int i = 0; *option_word(words, i, word); i++) {
         char next[64];
         bool last = !*option_word(words, i + 1, next);
-        char *longer = format_text("%s%s%s", text, !i ? "" : last ? " or " : ", ", word);
+        char *longer = format_text("%s%s%s", text, !i ? "" : last ? last_comma : ", ", word);
         free(text);
         text = longer;
     }
+    return text;
+}
+
+static char *function_words(const char *words) {
+    char *list = word_list(words, ", "), *text = format_text("function(%s)", list);
+    free(list);
     return text;
 }
 
@@ -147,7 +158,7 @@ char *option_allowed(const Option *option) {
     case OPTION_NUMBER: return format_text("a number%s", range_text(option, text));
     case OPTION_SCHEDULE:
         return format_text("a number%s, or function(step)", range_text(option, text));
-    case OPTION_CHOICE: return allowed_words(option->words);
+    case OPTION_CHOICE: return word_list(option->words, " or ");
     case OPTION_STRING: return format_text("a text of at most %d bytes", OPTION_TEXT_SIZE - 1);
     case OPTION_FILE: return copy_text("the path of a file in the project folder");
     case OPTION_INTEGERS:
@@ -155,6 +166,7 @@ char *option_allowed(const Option *option) {
     case OPTION_SPAN:
         return format_text("an integer%s, a list of them, or { from = a, to = b }",
                            range_text(option, text));
+    case OPTION_FUNCTION: return function_words(option->words);
     }
     return copy_text("");
 }
@@ -176,4 +188,18 @@ int option_choice(const char *words, const char *word) {
     for (int i = 0; *option_word(words, i, each); i++)
         if (!strcmp(each, word)) return i;
     return -1;
+}
+
+const FunctionTable *function_table(const Function *function, size_t length) {
+    size_t from = 0, to = function->count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const size_t found = function->tables[middle].length;
+        if (found == length || !found) return &function->tables[middle];
+        if (found < length)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
 }

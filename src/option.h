@@ -22,7 +22,8 @@ typedef enum {
     OPTION_INTEGERS, /* field: IntegerList; one integer is a list of one */
     OPTION_SPAN,     /* field: Span: one integer, a list, or { from = a, to = b } */
     OPTION_SCHEDULE, /* field: double; or a Lua function of the step (train.learning_rate only) */
-    OPTION_FILE      /* field: File */
+    OPTION_FILE,     /* field: File */
+    OPTION_FUNCTION  /* field: const Function *, NULL where it is not given */
 } OptionType;
 
 typedef struct {
@@ -44,15 +45,41 @@ typedef struct {
     const unsigned char *bytes; /* NULL: not read */
 } File;
 
+/* Functions that the config holds reach numerics as numbers, made before training: for arguments
+   from, from + 1, … each. */
+enum { FUNCTION_ARGUMENTS = 3 };
+typedef struct {
+    double from;
+    size_t count;
+} FunctionRange;
+
+typedef struct {
+    size_t length; /* of the sequences that it is for; 0: of any */
+    FunctionRange ranges[FUNCTION_ARGUMENTS];
+    double *values; /* row-major over the ranges */
+} FunctionTable;
+
+/* The value of an OPTION_FUNCTION. */
+typedef struct {
+    char sha256[65]; /* of its numbers; of a generator, of its text and what that refers to */
+    size_t count;    /* tables, by rising length */
+    FunctionTable *tables;
+    struct Generator *generator; /* of a task: tasks/task.h */
+} Function;
+
+/* The table for sequences of that length, or NULL. */
+const FunctionTable *function_table(const Function *function, size_t length);
+
 typedef struct {
     const char *name; /* NULL ends a table */
     OptionType type;
     size_t offset;     /* of the field in the struct that the table describes */
     double fallback;   /* default of a boolean, integer, number; index of a choice */
     const char *text;  /* default of a string, path, list or span, as Lua text ("" = none); of the
-                          others, what stands for it in docs where it follows from another key */
-    double min, max;   /* inclusive; of every element of a list */
-    const char *words; /* choices, separated by '|' */
+                          others, what stands for it in docs where it follows from another key. A
+                          function without this text must be given */
+    double min, max;   /* inclusive; of every element of a list, every number of a function */
+    const char *words; /* choices, or names of a function's arguments, separated by '|' */
     const char *doc;   /* one line, with the unit and the source where there is one */
 } Option;
 

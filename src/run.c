@@ -227,14 +227,25 @@ static void write_result(Run *run, bool completed, const char *exit_reason) {
     if (error) output_failed(run->result_path, error);
 }
 
+/* The run cannot go on; its newest checkpoint stays. */
+_Noreturn static void run_failed(Run *run, const char *reason) {
+    progress_note(&run->progress, seconds_now(), NULL);
+    Json *json = events_begin(&run->events, "failed");
+    json_key(json, "step"), json_integer(json, run->trainer->step);
+    json_key(json, "reason"), json_text(json, reason);
+    check_event(run, events_end(&run->events));
+    die(EXIT_FAILED, "%s", reason);
+}
+
 static void evaluate_all(Run *run) {
     for (size_t l = 0; l < run->record->lengths; l++) {
         char note[64];
         const size_t length = (size_t)run->config->evaluate.lengths.values[l];
         snprintf(note, sizeof note, "evaluating length %zu", length);
         progress_note(&run->progress, seconds_now(), note);
-        evaluate(run->config, run->trainer->model, run->trainer->engine, length,
-                 &run->evaluations[l]);
+        const char *failed = evaluate(run->config, run->trainer->model, run->trainer->engine,
+                                      length, &run->evaluations[l]);
+        if (failed) run_failed(run, format_text("evaluation at length %zu, %s", length, failed));
     }
     record_evaluation(run->record, run->trainer->step, run->evaluations);
     log_evaluation(run);
@@ -244,7 +255,9 @@ static void evaluate_all(Run *run) {
 static void validate(Run *run) {
     Evaluation *e = ALLOCATE(1, Evaluation);
     progress_note(&run->progress, seconds_now(), "validating");
-    evaluate_validation(run->config, run->trainer->model, run->trainer->engine, e);
+    const char *failed =
+        evaluate_validation(run->config, run->trainer->model, run->trainer->engine, e);
+    if (failed) run_failed(run, format_text("validation, %s", failed));
     record_validation(run->record, e);
     free(e);
 }
@@ -300,14 +313,7 @@ static void train(Run *run) {
         if (first == t->step + 1) log_stage(run, stage);
 
         const char *broken = train_step(t);
-        if (broken) {
-            progress_note(&run->progress, seconds_now(), NULL);
-            Json *json = events_begin(&run->events, "failed");
-            json_key(json, "step"), json_integer(json, t->step);
-            json_key(json, "reason"), json_text(json, broken);
-            check_event(run, events_end(&run->events));
-            die(EXIT_FAILED, "%s", broken);
-        }
+        if (broken) run_failed(run, broken);
         const ProgressState state = progress_state(run);
         progress_step(&run->progress, seconds_now(), &state);
 

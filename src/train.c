@@ -196,8 +196,14 @@ const char *train_step(Trainer *t) {
     const Stage *stage = &config->train.stages[config_stage(config, step, NULL)];
     size_t length, items;
     config_batch(config, step, &length, &items);
-    examples_fill(config->task, &stage->task_options, config->data_seed, RNG_TRAIN, (uint64_t)step,
-                  0, items, length, &t->examples);
+    const char *failed =
+        examples_fill(config->task, &stage->task_options, config->data_seed, RNG_TRAIN,
+                      (uint64_t)step, 0, items, length, &t->examples);
+    if (failed) {
+        static char reason[1100];
+        snprintf(reason, sizeof reason, "step %lld, %s", (long long)step, failed);
+        return reason;
+    }
     t->times.data += seconds_now() - start;
     size_t scored = 0;
     for (size_t i = 0; i < items * length; i++) scored += t->examples.scored[i];

@@ -54,8 +54,8 @@ double train_bytes(const Config *config, int threads);
 /* Useful FLOPs of all steps. */
 double train_flops(const Config *config);
 
-/* The next step. NULL, or one sentence that names the first tensor that is not finite (the state is
-   then not to be used). */
+/* The next step. NULL, or one sentence that names the first tensor that is not finite, or the
+   example that a function of the config could not make (the state is then not to be used). */
 const char *train_step(Trainer *trainer);
 
 #endif

@@ -19,6 +19,16 @@ typedef struct {
     int32_t *distance;
 } Example;
 
+/* Makes examples by a function of the config; an option of type OPTION_FUNCTION leads to it. */
+typedef struct Generator Generator;
+struct Generator {
+    /* NULL, or the reason why there is no example, which then stays in `reason`. Ids are
+       0 .. vocabulary-1, and at least one place is scored. */
+    const char *(*generate)(Generator *generator, Rng *rng, size_t length, int vocabulary,
+                            Example *example);
+    char *reason;
+};
+
 typedef struct Task {
     const char *name;
     const char *summary; /* one line */
@@ -37,6 +47,10 @@ typedef struct Task {
     /* One example; refuse() has said NULL. Draws only from rng. */
     void (*generate)(const void *options, Rng *rng, size_t length, Example *example);
 
+    /* NULL, or the reason why generate() could not make the last example: a function of the config
+       may fail. NULL as a hook: it always can. */
+    const char *(*failed)(const void *options);
+
     /* Probability that a uniform guess among the answers that are possible at a scored place is
        right: the line called "random" in results. */
     double (*chance)(const void *options);
@@ -51,7 +65,7 @@ typedef struct Task {
 
     /* The right answer at place t from tokens[0..t] alone, by plain search: the solver of the
        tests, and the proof that the example can be answered from its context. NULL where it does
-       not follow from it (text). */
+       not follow from it (text, custom). */
     int32_t (*solve)(const void *options, const int32_t *tokens, size_t t);
 } Task;
 

@@ -497,20 +497,27 @@ static char *lines_of(const char *path, const char *start, char end) {
 #endif
 #endif
 
+/* Of this process: other tests run beside it. */
+static double cpu_seconds(const struct rusage *used) {
+    return (double)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) +
+           1e-6 * (double)(used->ru_utime.tv_usec + used->ru_stime.tv_usec);
+}
+
 START_TEST(test_bad_config) {
     char path[512];
     snprintf(path, sizeof path, BAD_CONFIGS "/%s", bad_configs[_i]->d_name);
     char *expected = lines_of(path, "-- expect: ", '\n');
     char *slow = lines_of(path, "-- on a slow machine: ", '\n');
     char *overrides = lines_of(path, "-- override: ", ' ');
-    double start = seconds_now();
-    const char *found = config_text_refusal_of_file(path, overrides);
-    if (!*slow || strcmp(found, slow)) ck_assert_str_eq(found, expected);
-    ck_assert_double_lt(seconds_now() - start, 2);
-    ck_assert_int_ne(access("/tmp/written_by_a_config", F_OK), 0);
-#ifndef SANITIZED
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
+    double start = cpu_seconds(&used);
+    const char *found = config_text_refusal_of_file(path, overrides);
+    getrusage(RUSAGE_SELF, &used);
+    if (!*slow || strcmp(found, slow)) ck_assert_str_eq(found, expected);
+    ck_assert_double_lt(cpu_seconds(&used) - start, 2);
+    ck_assert_int_ne(access("/tmp/written_by_a_config", F_OK), 0);
+#ifndef SANITIZED
     ck_assert_int_lt(used.ru_maxrss, 256 * 1024);
 #endif
     free(expected);

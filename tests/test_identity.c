@@ -61,7 +61,7 @@ START_TEST(test_json_read_again) {
     const Config *c = config_text_load(whole[_i], "seed=5 name=a");
     Config again;
     Mistakes mistakes;
-    bool good = config_load_json(c->resolved_json, "run.h5", 0, NULL, &again, &mistakes);
+    bool good = config_load_json(c->resolved_json, NULL, "run.h5", 0, NULL, &again, &mistakes);
     ck_assert_msg(good, "%s", mistakes.text);
     ck_assert_str_eq(again.resolved_json, c->resolved_json);
     ck_assert_str_eq(again.id, c->id);
@@ -69,7 +69,7 @@ START_TEST(test_json_read_again) {
     config_free(&again);
 
     const char *const overrides[] = {"evaluate.lengths=8,24", "train.stages.1.steps=3"};
-    good = config_load_json(c->resolved_json, "run.h5", 2, overrides, &again, &mistakes);
+    good = config_load_json(c->resolved_json, NULL, "run.h5", 2, overrides, &again, &mistakes);
     ck_assert_msg(good, "%s", mistakes.text);
     ck_assert_int_eq(again.evaluate.lengths.values[1], 24);
     ck_assert_int_eq(again.train.stages[0].steps, 3);
@@ -109,7 +109,7 @@ enum { BROKEN = sizeof broken / sizeof *broken };
 START_TEST(test_broken_json) {
     Config config;
     Mistakes mistakes;
-    ck_assert(!config_load_json(broken[_i].json, "run.h5", 0, NULL, &config, &mistakes));
+    ck_assert(!config_load_json(broken[_i].json, NULL, "run.h5", 0, NULL, &config, &mistakes));
     ck_assert_str_eq(mistakes.text, broken[_i].mistakes);
     free(mistakes.text);
 }
@@ -230,7 +230,7 @@ START_TEST(test_tabulated_rate) {
     /* It cannot be read again: the default stands in. */
     Config again;
     Mistakes mistakes;
-    ck_assert(config_load_json(c->resolved_json, "run.h5", 0, NULL, &again, &mistakes));
+    ck_assert(config_load_json(c->resolved_json, NULL, "run.h5", 0, NULL, &again, &mistakes));
     ck_assert_ptr_null(again.train.schedule);
     ck_assert_double_eq(again.train.learning_rate, 1e-3);
     config_free(&again);

@@ -13,8 +13,9 @@ int command_data(const Command *command) {
                                              : NULL;
     if (reason) command_usage("length %zu: %s %s", length, config.task->name, reason);
     Examples examples = examples_new(count * length);
-    examples_fill(config.task, &config.task_options, config.data_seed, RNG_SHOW, 0, 0, count,
-                  length, &examples);
+    const char *failed = examples_fill(config.task, &config.task_options, config.data_seed,
+                                       RNG_SHOW, 0, 0, count, length, &examples);
+    if (failed) die(EXIT_FAILED, "%s", failed);
     examples_print(stdout, config.task, &config.task_options, &examples);
     examples_free(&examples);
     config_free(&config);

@@ -40,15 +40,17 @@ static bool is_config(const char *path) {
 /* The config that a result was made with, under the overrides of the command line. */
 static Config result_config(const Command *command, StoreReader *reader) {
     char *json = store_read_text(reader, "/config/resolved_json");
-    if (!json) refuse(command->words[0], store_reason(reader));
+    char *lua = json ? store_read_text(reader, "/config/lua") : NULL;
+    if (!lua) refuse(command->words[0], store_reason(reader));
     Config config;
     Mistakes mistakes;
-    if (!config_load_json(json, command->words[0], command->override_count, command->overrides,
+    if (!config_load_json(json, lua, command->words[0], command->override_count, command->overrides,
                           &config, &mistakes)) {
         fputs(mistakes.text, stderr);
         exit(EXIT_USAGE);
     }
     free(json);
+    free(lua);
     return config;
 }
 
@@ -71,8 +73,9 @@ static Input input_from_task(const Command *command, const Config *config) {
         config->task->refuse ? config->task->refuse(&config->task_options, length) : NULL;
     if (reason) command_usage("length %zu: %s %s", length, config->task->name, reason);
     Examples examples = examples_new(items * length);
-    examples_fill(config->task, &config->task_options, config->data_seed, RNG_SHOW, 0, 0, items,
-                  length, &examples);
+    const char *failed = examples_fill(config->task, &config->task_options, config->data_seed,
+                                       RNG_SHOW, 0, 0, items, length, &examples);
+    if (failed) die(EXIT_FAILED, "%s", failed);
     Input input = {.items = items, .length = length};
     input.tokens = ALLOCATE(items * length, int32_t);
     memcpy(input.tokens, examples.tokens, items * length * sizeof(int32_t));

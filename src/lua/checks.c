@@ -320,6 +320,12 @@ void checks_run(Reader *reader) {
                           !reader_wrong(reader, "train.length") &&
                           !reader_wrong(reader, "train.stages");
     if (shape_is_known) check_encoding(reader);
+    reader->combining = false; /* what a function gives is no combination of keys */
+    if (!reader_wrong(reader, "train.length") && !reader_wrong(reader, "train.stages")) {
+        const EncodingShape shape = shape_of(reader->config);
+        functions_tabulate(reader, shape_is_known ? &shape : NULL);
+    }
+    reader->combining = true;
     if (!reader_wrong(reader, "task")) check_task(reader, shape_is_known);
     reader->combining = false;
 }

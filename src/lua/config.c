@@ -29,7 +29,8 @@ void config_read_table(Reader *reader) {
     checks_run(reader);
 }
 
-/* The two kinds of work under the sandbox's protection: a Lua text, and JSON. */
+/* The two kinds of work under the sandbox's protection: a Lua text, and JSON, whose functions stand
+   in the Lua text beside it. */
 static void read_lua(void *context) {
     Reader *reader = context;
     sandbox_run(reader->sandbox, 0);
@@ -39,6 +40,7 @@ static void read_lua(void *context) {
 static void read_json(void *context) {
     Reader *reader = context;
     resolved_push(reader->L, reader->sources->list[0].text);
+    functions_recall(reader);
     config_read_table(reader);
 }
 
@@ -65,31 +67,38 @@ void config_finish(Reader *reader, const char *path) {
     reader->config->path = copy_text(path);
     reader->config->overrides = override_texts(reader);
     identity_fill(reader->config, place, reader);
+    if (!reader->functions) return;
+    reader->config->script = reader->functions;
+    reader->config->free_script = functions_free;
+    reader->functions = NULL;
 }
 
 static void run(Reader *reader, void (*work)(void *context)) {
-    Sandbox sandbox;
-    sandbox_open(&sandbox, reader->sources);
-    reader->sandbox = &sandbox;
-    reader->L = sandbox.L;
+    sandbox_open(reader->sandbox, reader->sources);
+    reader->L = reader->sandbox->L;
     reader->schedule = LUA_NOREF;
-    sandbox_protect(&sandbox, work, reader, &reader->mistakes);
-    sandbox_close(&sandbox);
+    sandbox_protect(reader->sandbox, work, reader, &reader->mistakes);
+    if (!reader->mistakes.count) generators_try(reader);
+    if (!reader->mistakes.count && !reader->override_count) functions_compare(reader);
 }
 
-/* From the file at path, or from json where that is given. */
-static bool load(const char *path, const char *json, int override_count,
+/* From the file at path, or from json (and the Lua text that it came from) where that is given. */
+static bool load(const char *path, const char *json, const char *lua, int override_count,
                  const char *const *overrides, Config *config, Mistakes *mistakes) {
     Reader *reader = ALLOCATE(1, Reader);
-    Sources *sources = ALLOCATE(1, Sources);
+    Script *script = script_create();
+    Sources *sources = &script->sources;
     reader->config = config;
     reader->prefix = "";
+    reader->script = script;
     reader->sources = sources;
+    reader->sandbox = &script->sandbox;
     config_defaults(config);
     override_split(reader, override_count, overrides);
     char reason[SOURCE_REASON];
     if (json) {
         source_set(sources, path, json);
+        if (lua) source_recall(sources, path, lua);
         run(reader, read_json);
     } else if (source_open(sources, path, reason)) {
         run(reader, read_lua);
@@ -100,24 +109,23 @@ static bool load(const char *path, const char *json, int override_count,
     bool good = !reader->mistakes.count;
     if (good) {
         config_finish(reader, path);
-        config->lua = source_texts(sources);
+        config->lua = lua ? copy_text(lua) : source_texts(sources);
     } else {
         config_free(config);
     }
     mistakes_finish(&reader->mistakes, mistakes);
     reader_clear(reader);
-    source_free(sources);
     free(reader);
-    free(sources);
+    script_release(script);
     return good;
 }
 
 bool config_load(const char *path, int override_count, const char *const *overrides, Config *config,
                  Mistakes *mistakes) {
-    return load(path, NULL, override_count, overrides, config, mistakes);
+    return load(path, NULL, NULL, override_count, overrides, config, mistakes);
 }
 
-bool config_load_json(const char *json, const char *path, int override_count,
+bool config_load_json(const char *json, const char *lua, const char *path, int override_count,
                       const char *const *overrides, Config *config, Mistakes *mistakes) {
-    return load(path, json, override_count, overrides, config, mistakes);
+    return load(path, json, lua, override_count, overrides, config, mistakes);
 }

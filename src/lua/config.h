@@ -29,8 +29,10 @@ bool study_load(const char *path, int override_count, const char *const *overrid
                 Mistakes *mistakes);
 
 /* The same from the resolved JSON of a result file (config->resolved_json): kinds, stages and all.
-   A learning rate that was a function is not in it; it becomes the default. */
-bool config_load_json(const char *json, const char *path, int override_count,
+   Functions are not in it. That of the learning rate becomes the default; those of kinds are taken
+   from config->lua of the same file (NULL: there is none), and without overrides have to give what
+   they gave then. */
+bool config_load_json(const char *json, const char *lua, const char *path, int override_count,
                       const char *const *overrides, Config *config, Mistakes *mistakes);
 
 /* docs/CONFIG.md and the LuaCATS annotations for editors, from the same tables, to a stream. */

@@ -76,7 +76,12 @@ static const char introduction[] =
     "  `evaluate.lengths=512,1024`, ranges as `train.length=64..128`, one stage's key as\n"
     "  `train.stages.2.steps=300`. They win over the file. Setting a kind drops the options\n"
     "  that the file gives to it.\n"
-    "- A range of lengths is `{ from = 64, to = 128 }`.\n\n";
+    "- A range of lengths is `{ from = 64, to = 128 }`.\n"
+    "- A function is written in place: `encoding = { \"custom\", bias = function(head, distance)\n"
+    "  return -distance / head end }`. Those that give numbers are called before training, for\n"
+    "  every argument that the lengths of the config ask for, and may give at most 2^20 of them;\n"
+    "  a last parameter `length` can be left out where the numbers do not depend on it.\n"
+    "  `generate` of a custom task is called for each example, and may take a second for it.\n\n";
 
 void config_write_markdown(FILE *to) {
     fputs(introduction, to);
@@ -109,6 +114,15 @@ static void write_type(FILE *to, const Option *option) {
     case OPTION_FILE: fputs("string", to); break;
     case OPTION_INTEGERS: fputs("integer|integer[]", to); break;
     case OPTION_SPAN: fputs("integer|integer[]|{ from: integer, to: integer }", to); break;
+    case OPTION_FUNCTION:
+        fputs("fun(", to);
+        for (int i = 0; *option_word(option->words, i, word); i++)
+            fprintf(to, "%s%s: %s", i ? ", " : "", word,
+                    strcmp(word, "rng") ? "integer" : "Harness.Random");
+        fputs(strncmp(option->words, "rng", 3) ? "): number"
+                                               : "): integer[], integer[], boolean[], integer[]?",
+              to);
+        break;
     case OPTION_CHOICE:
         for (int i = 0; *option_word(option->words, i, word); i++)
             fprintf(to, "%s\"%s\"", i ? "|" : "", word);
@@ -188,6 +202,10 @@ static void write_section_class(FILE *to, const ConfigSection *section) {
 void config_write_annotations(FILE *to) {
     fputs("---@meta\n-- Types of a config, for editors that know LuaCATS. Written by the program.\n"
           "-- Put ---@type Harness.Config above the table that a config returns.\n\n",
+          to);
+    fputs("---Random numbers of one example of a task.\n---@class Harness.Random\n"
+          "---@field below fun(self: Harness.Random, n: integer): integer from 0 to n - 1\n"
+          "---@field uniform fun(self: Harness.Random): number from [0, 1)\n\n",
           to);
     for (int k = 0; k < CONFIG_KINDS; k++) write_kind_classes(to, &config_kinds[k]);
     write_stage_class(to);

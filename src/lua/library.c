@@ -104,7 +104,7 @@ static int next_pair(lua_State *L) {
     }
 }
 
-static int ordered_pairs(lua_State *L) {
+int library_pairs(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
     int count = 0;
@@ -141,7 +141,7 @@ typedef struct {
 } Entry;
 
 static const Entry base_entries[] = {
-    {"assert", NULL}, {"error", NULL},  {"ipairs", NULL},   {"pairs", ordered_pairs},
+    {"assert", NULL}, {"error", NULL},  {"ipairs", NULL},   {"pairs", library_pairs},
     {"print", print}, {"select", NULL}, {"tonumber", NULL}, {"tostring", NULL},
     {"type", NULL},   {NULL, NULL}};
 

@@ -9,7 +9,8 @@
 /* ---- keys and mistakes ----------------------------------------------------------------- */
 
 const char *reader_join(char key[KEY_SIZE], const char *prefix, const char *name) {
-    snprintf(key, KEY_SIZE, "%s%s%s", prefix, *prefix ? "." : "", name);
+    int length = snprintf(key, KEY_SIZE, "%s%s%s", prefix, *prefix ? "." : "", name);
+    if (length >= KEY_SIZE) key[KEY_SIZE - 1] = 0; /* cut: there are no such keys */
     return key;
 }
 
@@ -231,6 +232,18 @@ static void unknown_kind(Reader *reader, const char *key, const ConfigKind *kind
     free(list);
 }
 
+/* A function is the one kind of option that has no default. */
+static void require_functions(Reader *reader, const char *key, const Option *table) {
+    for (const Option *option = table; option && option->name; option++) {
+        char name[KEY_SIZE], place[KEY_SIZE];
+        if (option->type != OPTION_FUNCTION || option->text) continue;
+        if (reader_given(reader, reader_join(name, key, option->name), place)) continue;
+        char *allowed = option_allowed(option);
+        reader_mistake(reader, name, "missing; expected %s", allowed);
+        free(allowed);
+    }
+}
+
 /* The value on top of the stack: "rope" or { "rope", base = 10000 }. */
 static void read_kind(Reader *reader, const char *key, const ConfigKind *kind) {
     lua_State *L = reader->L;
@@ -248,12 +261,14 @@ static void read_kind(Reader *reader, const char *key, const ConfigKind *kind) {
         return;
     }
     kind->choose(reader->config, (size_t)index);
-    if (!table) return;
     Kind chosen = kind->kind((size_t)index);
-    ConfigNames names = {0};
-    config_add_options(&names, chosen.options);
-    check_names(reader, key, &names, 1);
-    read_options(reader, key, chosen.options, (char *)reader->config + kind->options);
+    if (table) {
+        ConfigNames names = {0};
+        config_add_options(&names, chosen.options);
+        check_names(reader, key, &names, 1);
+        read_options(reader, key, chosen.options, (char *)reader->config + kind->options);
+    }
+    require_functions(reader, key, chosen.options);
 }
 
 static void read_kinds(Reader *reader, const ConfigSection *section) {
@@ -344,6 +359,8 @@ void reader_read(Reader *reader) {
 void reader_clear(Reader *reader) {
     free_keys(&reader->given);
     free_keys(&reader->wrong);
+    functions_free(reader->functions);
+    reader->functions = NULL;
     reader->override_count = 0;
     reader->combining = false;
     reader->combinations = 0;

@@ -22,12 +22,51 @@ typedef struct {
     char **list;
 } KeyList;
 
+/* A config or study in Lua: its texts and its state. Whoever holds it counts in `references`. */
 typedef struct {
-    Sources *sources;
+    int references;
+    Sources sources;
+    Sandbox sandbox;
+    int rng; /* the random numbers of generators: its place in Lua's registry; 0: none yet */
+} Script;
+
+/* A function among the options: its place in the registry, and what C knows of it. */
+enum { FUNCTIONS = 64, FUNCTION_VALUES = 1 << 20 /* most numbers of one */ };
+typedef struct {
+    Generator generator; /* of a task; first, so that its address is that of the whole */
+    Function function;
+    Script *script;
+    const Option *option;
+    char key[KEY_SIZE];
+    SandboxPlace place;
+    int reference;
+    int arguments;  /* that it is called with: all, or all but length */
+    bool by_length; /* has the parameter length */
+    bool called;    /* a generator that has made an example */
+} ScriptFunction;
+
+/* Those of one config, which keeps them. */
+typedef struct {
+    Script *script;
+    int count;
+    ScriptFunction list[FUNCTIONS];
+} Functions;
+
+/* A function of a result file, and what it was when that was made. */
+typedef struct {
+    char key[KEY_SIZE], sha256[65];
+} Recorded;
+
+typedef struct {
+    Script *script;
+    Sources *sources; /* of the script, as the two below */
     Sandbox *sandbox;
     lua_State *L;       /* of the sandbox */
     const char *prefix; /* of the config's keys in the file: "base" in a study, or "" */
     Config *config;
+    Functions *functions; /* of the config; NULL: none so far */
+    int recorded_count;
+    Recorded recorded[FUNCTIONS];
     MistakeList mistakes;
     bool combining;   /* the keys are right one by one: mistakes are now of their combination */
     int combinations; /* mistakes of that sort */
@@ -101,6 +140,25 @@ void config_finish(Reader *reader, const char *path);
 
 /* files.c: reads the files that options of the task name, and those of its stages. */
 void files_read(Reader *reader);
+
+/* functions.c: the function on top of the stack as the option's value; NULL after a mistake. */
+const Function *functions_add(Reader *reader, const char *key, const Option *option);
+/* Calls the functions of positions, and those of the encoding where the shape of the model is
+   known, for all arguments that the lengths of the config ask for. */
+void functions_tabulate(Reader *reader, const EncodingShape *shape);
+/* Puts functions that are { sha256 = ... } in the table on top of the stack, which resolved_push
+   made, back from the Lua text of the result. */
+void functions_recall(Reader *reader);
+/* A config from a result file whose functions give other numbers than they did is a mistake. */
+void functions_compare(Reader *reader);
+void functions_free(void *functions);
+Script *script_create(void);
+void script_release(Script *script);
+
+/* generator.c: makes the function on top of the stack one that is called for each example. */
+void generator_prepare(lua_State *L, ScriptFunction *function);
+/* Outside of sandbox_protect: an example of every length that the config lists, twice. */
+void generators_try(Reader *reader);
 
 /* checks.c: what no single key can tell; fills in what follows from other keys first. */
 void checks_complete(Reader *reader);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/base.h"
@@ -41,8 +42,8 @@ static volatile sig_atomic_t clock_rings;
 
 static void stop(lua_State *L, lua_Debug *at) {
     lua_getinfo(L, "Sl", at);
-    lua_pushfstring(L, "%s:%d: the config takes longer than %d s", at->short_src, at->currentline,
-                    SANDBOX_SECONDS);
+    lua_pushfstring(L, "%s:%d: %s takes longer than %d s", at->short_src, at->currentline,
+                    sandbox_of(L)->read ? "it" : "the config", SANDBOX_SECONDS);
     lua_error(L);
 }
 
@@ -109,6 +110,7 @@ static int include(lua_State *L) {
     Sandbox *sandbox = sandbox_of(L);
     const char *name = luaL_checkstring(L, 1);
     lua_Debug caller;
+    if (sandbox->read) return luaL_error(L, "include \"%s\": the config has been read", name);
     if (!lua_getstack(L, 1, &caller) || !lua_getinfo(L, "S", &caller) || *caller.what == 'C')
         return luaL_error(L, "include is called from a config");
     if (sandbox->depth == SANDBOX_DEPTH)
@@ -175,6 +177,27 @@ int sandbox_call(lua_State *L, int arguments, int results) {
     return status;
 }
 
+static double thread_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void look_at_clock(lua_State *L, lua_Debug *at) {
+    if (thread_seconds() > sandbox_of(L)->until) stop(L, at);
+}
+
+/* A look every 200 instructions: few enough that 200 calls of the slowest function, which sorts
+   65536 values, take less than a few seconds. */
+int sandbox_call_alone(Sandbox *sandbox, int arguments, int results) {
+    sandbox->read = true;
+    sandbox->until = thread_seconds() + SANDBOX_SECONDS;
+    lua_sethook(sandbox->L, look_at_clock, LUA_MASKCOUNT, 200);
+    const int status = sandbox_call(sandbox->L, arguments, results);
+    lua_sethook(sandbox->L, NULL, 0, 0);
+    return status;
+}
+
 void sandbox_open(Sandbox *sandbox, Sources *sources) {
     *sandbox = (Sandbox){.sources = sources};
     sandbox->L = lua_newstate(limited, sandbox);
@@ -214,6 +237,7 @@ static int protected(lua_State *L) {
 void sandbox_protect(Sandbox *sandbox, void (*work)(void *context), void *context,
                      MistakeList *mistakes) {
     Work what = {work, context};
+    sandbox->read = false;
     Clock before = start_clock(sandbox);
     lua_pushcfunction(sandbox->L, protected);
     lua_pushlightuserdata(sandbox->L, &what);
@@ -222,7 +246,7 @@ void sandbox_protect(Sandbox *sandbox, void (*work)(void *context), void *contex
     if (status != LUA_OK) sandbox_report(sandbox, status, "", mistakes);
 }
 
-void sandbox_report(Sandbox *sandbox, int status, const char *about, MistakeList *mistakes) {
+char *sandbox_error(Sandbox *sandbox, int status, const char *about, SandboxPlace *at) {
     lua_State *L = sandbox->L;
     const Sources *sources = sandbox->sources;
     const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "cannot be read";
@@ -240,6 +264,13 @@ void sandbox_report(Sandbox *sandbox, int status, const char *about, MistakeList
         text = format_text("%s:%d: %s%s", path, line, about, sentence);
     else
         text = format_text("%s: %s%s", path, about, sentence);
-    mistake_add(mistakes, source, line, text);
     lua_pop(L, 1);
+    if (at) *at = (SandboxPlace){source, line};
+    return text;
+}
+
+void sandbox_report(Sandbox *sandbox, int status, const char *about, MistakeList *mistakes) {
+    SandboxPlace at;
+    char *text = sandbox_error(sandbox, status, about, &at);
+    mistake_add(mistakes, at.source, at.line, text);
 }

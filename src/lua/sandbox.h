@@ -23,6 +23,8 @@ typedef struct {
     size_t printed; /* bytes */
     int depth;
     bool furnished; /* the library is open */
+    double until;   /* of sandbox_call_alone: seconds of this thread's time */
+    bool read;      /* the config has been read: nothing more is included */
 } Sandbox;
 
 void sandbox_open(Sandbox *sandbox, Sources *sources);
@@ -38,8 +40,19 @@ void sandbox_run(Sandbox *sandbox, int index);
 /* lua_pcall whose errors tell where they come from. */
 int sandbox_call(lua_State *L, int arguments, int results);
 
-/* Turns the error that sandbox_call left on the stack into a mistake and pops it. `about` stands
-   before the message ("train.learning_rate: at step 3: "). */
+/* The same when the config has been read, in the middle of a run: no signal is used, and a second
+   is one of this thread's own time, so that a run that was suspended goes on. */
+int sandbox_call_alone(Sandbox *sandbox, int arguments, int results);
+
+/* Takes the error that sandbox_call left on the stack as one line, with the place that it comes
+   from; memory of the caller. `about` stands before the message ("train.learning_rate: at step 3:
+   "). The place goes to *at too, where that is not NULL. */
+typedef struct {
+    int source, line;
+} SandboxPlace;
+char *sandbox_error(Sandbox *sandbox, int status, const char *about, SandboxPlace *at);
+
+/* Makes a mistake of it. */
 void sandbox_report(Sandbox *sandbox, int status, const char *about, MistakeList *mistakes);
 
 /* Whether the value on top of the stack went through study { ... }. */
@@ -50,5 +63,8 @@ Sandbox *sandbox_of(lua_State *L);
 
 /* library.c: gives a fresh state the functions that a config may call. */
 void library_open(lua_State *L);
+
+/* pairs, in the order of the keys. */
+int library_pairs(lua_State *L);
 
 #endif

@@ -151,13 +151,53 @@ bool source_open(Sources *sources, const char *path, char reason[SOURCE_REASON])
 }
 
 void source_set(Sources *sources, const char *path, const char *text) {
-    char *resolved = realpath(path, NULL);
-    sources->project = resolved ? find_project(resolved) : copy_text("/");
-    free(resolved);
+    if (!sources->project) {
+        char *resolved = realpath(path, NULL);
+        sources->project = resolved ? find_project(resolved) : copy_text("/");
+        free(resolved);
+    }
     sources->list[sources->count++] = (Source){.path = copy_text(path),
                                                .real = copy_text(path),
                                                .text = copy_text(text),
                                                .places = places_scan("")};
+}
+
+static const char included[] = "-- included: ";
+
+void source_recall(Sources *sources, const char *path, const char *texts) {
+    sources->recalled = sources->count;
+    char *name = format_text("%s: config", path);
+    while (sources->count < SOURCE_COUNT) {
+        const char *end = texts;
+        while (*end && strncmp(end, included, strlen(included))) {
+            end += strcspn(end, "\n");
+            end += *end != 0;
+        }
+        char *text = format_text("%.*s", (int)(end - texts), texts);
+        source_set(sources, name, text);
+        sources->list[sources->count - 1].places.count = 0; /* sandbox_run reads its places */
+        free(text);
+        free(name);
+        name = NULL;
+        if (!*end) break;
+        end += strlen(included);
+        texts = end + strcspn(end, "\n");
+        name = format_text("%.*s", (int)(texts - end), end);
+        texts += *texts != 0;
+    }
+    free(name);
+}
+
+/* The recalled text whose path ends as the name does. */
+static int find_recalled(const Sources *sources, const char *name) {
+    while (!strncmp(name, "../", 3) || !strncmp(name, "./", 2)) name += strcspn(name, "/") + 1;
+    for (int i = sources->recalled + 1; i < sources->count; i++) {
+        const char *path = sources->list[i].path;
+        const size_t length = strlen(path), end = strlen(name);
+        if (length < end || strcmp(path + length - end, name)) continue;
+        if (length == end || path[length - end - 1] == '/') return i;
+    }
+    return -1;
 }
 
 /* The path with links resolved, or NULL with the reason. */
@@ -191,6 +231,11 @@ int source_include(Sources *sources, int from, const char *name, char reason[SOU
         say(reason, "is one more than the %d includes that a config may have", INCLUDE_COUNT);
         return -1;
     }
+    if (sources->recalled) {
+        const int found = find_recalled(sources, name);
+        if (found < 0) say(reason, "is not in the file");
+        return found;
+    }
     char *folder = folder_of(sources->list[from].real);
     char *resolved = resolve_from(sources, folder, name, reason);
     free(folder);
@@ -219,8 +264,8 @@ char *source_texts(const Sources *sources) {
     char *all = copy_text(sources->count ? sources->list[0].text : "");
     for (int i = 1; i < sources->count; i++) {
         size_t length = strlen(all);
-        char *longer = format_text("%s%s-- included: %s\n%s", all,
-                                   length && all[length - 1] != '\n' ? "\n" : "",
+        char *longer = format_text("%s%s%s%s\n%s", all,
+                                   length && all[length - 1] != '\n' ? "\n" : "", included,
                                    sources->list[i].path, sources->list[i].text);
         free(all);
         all = longer;

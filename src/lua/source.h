@@ -33,6 +33,7 @@ typedef struct Sources {
     int include_count;
     Include includes[INCLUDE_COUNT];
     char *project; /* the folder that includes may not leave */
+    int recalled;  /* index of the first text of source_recall; 0: there is none */
 } Sources;
 
 /* Reads the config file itself, and finds the project folder: the nearest parent with an entry
@@ -41,6 +42,10 @@ bool source_open(Sources *sources, const char *path, char reason[SOURCE_REASON])
 
 /* A text that lies in no file of its own (inside the result at `path`): its keys have no lines. */
 void source_set(Sources *sources, const char *path, const char *text);
+
+/* The texts that source_texts once made one of. Those behind the first are found by the end of
+   their paths when they are included; no file is read. */
+void source_recall(Sources *sources, const char *path, const char *texts);
 
 /* Reads the file that file `from` includes under that name, unless it was read before. Its index,
    or -1 with the reason. */

@@ -590,6 +590,7 @@ static void make_cell(Expansion *e, int index) {
     override_cell(e, cell);
     sandbox_protect(reader->sandbox, read_cell, e, &reader->mistakes);
     const MistakeList *mistakes = &reader->mistakes;
+    if (!mistakes->count) generators_try(reader);
     if (!mistakes->count) {
         config_finish(reader, study->path);
         return;
@@ -694,17 +695,17 @@ bool study_load(const char *path, int override_count, const char *const *overrid
                    .claims = LUA_NOREF,
                    .name_held = LUA_NOREF,
                    .overrides = ALLOCATE((size_t)override_count, const char *)};
-    Sources *sources = ALLOCATE(1, Sources);
-    Sandbox sandbox;
+    Script *script = script_create();
+    Sources *sources = &script->sources;
+    e.reader->script = script;
     e.reader->sources = sources;
+    e.reader->sandbox = &script->sandbox;
     e.reader->prefix = "";
     char reason[SOURCE_REASON];
     if (source_open(sources, path, reason)) {
-        sandbox_open(&sandbox, sources);
-        e.reader->sandbox = &sandbox;
-        e.reader->L = sandbox.L;
+        sandbox_open(&script->sandbox, sources);
+        e.reader->L = script->sandbox.L;
         expand(&e, override_count, overrides);
-        sandbox_close(&sandbox);
     } else {
         mistake_add(&e.reader->mistakes, 0, 0, format_text("%s: %s", path, reason));
     }
@@ -717,8 +718,7 @@ bool study_load(const char *path, int override_count, const char *const *overrid
     if (!good) study_free(study);
     for (int a = 0; a < e.axis_count; a++) free_axis(&e.axes[a]);
     reader_clear(e.reader);
-    source_free(sources);
-    free(sources);
+    script_release(script);
     free(e.reader);
     free(e.overrides);
     return good;

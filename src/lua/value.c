@@ -177,6 +177,13 @@ static bool read_schedule(Reader *reader, const Option *option, double *to) {
     return true;
 }
 
+static bool read_function(Reader *reader, const char *key, const Option *option,
+                          const Function **to) {
+    if (!lua_isfunction(reader->L, -1)) return false;
+    *to = functions_add(reader, key, option);
+    return true;
+}
+
 void reader_read_value(Reader *reader, const char *key, const Option *option, void *options) {
     void *field = (char *)options + option->offset;
     bool fits = false;
@@ -193,6 +200,7 @@ void reader_read_value(Reader *reader, const char *key, const Option *option, vo
     case OPTION_FILE: fits = read_path(reader, field); break;
     case OPTION_INTEGERS: fits = read_list(reader, key, option, field); break;
     case OPTION_SPAN: fits = read_span(reader, key, option, field); break;
+    case OPTION_FUNCTION: fits = read_function(reader, key, option, field); break;
     }
     if (!fits) wrong_value(reader, key, option);
     if (reader_wrong(reader, key)) option_defaults((Option[2]){*option, {0}}, options);

@@ -179,7 +179,8 @@ static void lay(Engine *engine, Arena *arena) {
     engine->unit_slots = ARENA_TAKE(arena, layers * units(engine) * engine->slot_size, real);
     engine->unit_parameters = NULL;
     engine->head_parameters = ARENA_TAKE(arena, heads * encoding_reals, real);
-    if (encoding->bias_backward && drawn)
+    /* Score by score, where positions may be fractional: drawn, or a function's. */
+    if (encoding->bias_backward && (drawn || model->shape.positions->ranges))
         engine->unit_parameters = ARENA_TAKE(arena, units(engine) * encoding_reals, real);
     engine->dx =
         ARENA_TAKE(arena, items * engine->length_padded * (size_t)model->shape.width, real);
@@ -269,8 +270,8 @@ static size_t own_span(const Engine *engine) {
     const ModelShape *shape = &engine->model->shape;
     const size_t length = engine->batch.length;
     if (shape->positions->fractional) return 0; /* bias score by score: no rows */
-    if (!shape->positions->drawn) return shape->causal ? length : 2 * length - 1;
     const double largest = shape->positions->largest(shape->position_options, length);
+    if (!shape->positions->drawn && shape->causal) return largest < FAR ? (size_t)largest + 1 : 0;
     return largest < FAR / 2 ? 2 * (size_t)largest + 1 : 0;
 }
 

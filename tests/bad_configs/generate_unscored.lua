@@ -1,0 +1,10 @@
+-- expect: tests/bad_configs/generate_unscored.lua:3: task.generate: length 16: no place is scored
+return {
+  task = { "custom", vocabulary = 10, generate = function(rng, length)
+    local tokens, targets, scored = {}, {}, {}
+    for t = 1, length do tokens[t], targets[t], scored[t] = rng:below(10), 0, t == length end
+    scored[16] = 0
+    return tokens, targets, scored
+  end },
+  train = { steps = 10, length = 16 },
+}
