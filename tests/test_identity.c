@@ -260,14 +260,14 @@ START_TEST(test_files) {
     Mistakes mistakes;
     char *result = copy_text(config_text_write("run.h5", "")), *json = copy_text(c->resolved_json);
     char *named = copy_text(c->sha256);
-    ck_assert(config_load_json(json, result, 0, NULL, &again, &mistakes));
+    ck_assert(config_load_json(json, NULL, result, 0, NULL, &again, &mistakes));
     ck_assert_str_eq(again.sha256, named);
     config_free(&again);
 
     million[7] = 'b';
     config_text_write("a.txt", million);
     ck_assert_str_ne(config_text_load(TEXT, "")->sha256, named);
-    ck_assert(!config_load_json(json, result, 0, NULL, &again, &mistakes));
+    ck_assert(!config_load_json(json, NULL, result, 0, NULL, &again, &mistakes));
     ck_assert_ptr_nonnull(strstr(mistakes.text, "task.file: a.txt is another file than that of the "
                                                 "run: its sha256 is "));
     free(mistakes.text);
