@@ -9,9 +9,9 @@
    the same: what performer-pytorch does. q and k are not scaled by 1 / sqrt(d).
 
    Tokens are taken in chunks of LINEAR_ROWS. What the chunks before add comes from a state of d x d
-   numbers, the sum of R_j f(k_j) v_j^T, which is double, as is the sum of f(k_j): float ones would
-   lose digits with the length. Inside a chunk weights are written out. Memory and time are linear
-   in the length.
+   numbers, the sum of R_j f(k_j) v_j^T, which is double, as is the sum of f(k_j): what roundings
+   take does not grow with the length. Inside a chunk weights are written out. Memory and time are
+   linear in the length.
 
    exp: the largest channel of each query is subtracted from it, which cancels in o. A maximum over
    the keys would too, but then the rounding of early tokens would depend on later ones; keys are
