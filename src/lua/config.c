@@ -11,6 +11,20 @@ const char *config_lua_version(void) {
     return LUA_RELEASE;
 }
 
+void config_check_doubles(Reader *reader) {
+    for (int s = 0; s < reader->sources->count; s++) {
+        const Source *source = &reader->sources->list[s];
+        for (int i = 0; i < source->places.count; i++) {
+            const PlaceNode *node = &source->places.nodes[i];
+            if (!node->first_line) continue;
+            mistake_add(&reader->mistakes, s, node->line,
+                        format_text("%s:%d: %.*s: is in this table twice, also in line %d",
+                                    source->path, node->line, node->name_length, node->name,
+                                    node->first_line));
+        }
+    }
+}
+
 void config_read_table(Reader *reader) {
     if (sandbox_is_study(reader->L)) {
         reader_mistake(reader, "", "a study of several runs; this needs a single one");
@@ -34,6 +48,7 @@ void config_read_table(Reader *reader) {
 static void read_lua(void *context) {
     Reader *reader = context;
     sandbox_run(reader->sandbox, 0);
+    config_check_doubles(reader);
     config_read_table(reader);
 }
 

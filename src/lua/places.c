@@ -235,6 +235,18 @@ static bool scan_key(Scanner *scanner, Token *key) {
     return true;
 }
 
+/* Lua takes the last of two equal keys in silence: { seed = 1, seed = 2 }. */
+static void note_double(Places *places, int child) {
+    PlaceNode *node = &places->nodes[child];
+    for (int i = child - 1; i > node->parent && node->name; i--) {
+        const PlaceNode *other = &places->nodes[i];
+        if (other->parent != node->parent || !other->name) continue;
+        if (other->name_length == node->name_length &&
+            !strncmp(other->name, node->name, (size_t)node->name_length))
+            node->first_line = other->line;
+    }
+}
+
 /* From behind '{' to behind its '}'. */
 static void scan_table(Scanner *scanner, int node) {
     for (int index = 0;;) {
@@ -252,6 +264,7 @@ static void scan_table(Scanner *scanner, int node) {
                 ? add_key(scanner, node, key)
                 : add_node(scanner,
                            (PlaceNode){.parent = node, .line = token.line, .index = ++index});
+        note_double(scanner->places, child);
         scan_value(scanner, child);
         skip_value(scanner);
     }

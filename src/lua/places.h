@@ -15,6 +15,7 @@ typedef struct {
     const char *name;  /* in the text */
     const char *alias; /* its value is this variable, or include of this file; NULL: neither */
     int includes;      /* 1: the alias is a file */
+    int first_line;    /* of the same key in the same table: Lua keeps the last; 0: it is alone */
 } PlaceNode;
 
 enum { PLACES_VARIABLE = -1, PLACES_RESULT = 0 /* node of the table that the file returns */ };

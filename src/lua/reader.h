@@ -123,8 +123,8 @@ int reader_sequence(lua_State *L, int most_values);
 /* resolved.c: pushes the table that a config file would return from config->resolved_json. */
 void resolved_push(lua_State *L, const char *json);
 
-/* override.c: splits "KEY=VALUE" texts into reader->overrides, and sets them in the table on top
-   of the stack. */
+/* override.c: splits "KEY=VALUE" texts (NULL: left out) into reader->overrides, and sets them in
+   the table on top of the stack. */
 void override_split(Reader *reader, int count, const char *const *texts);
 /* Adds one; a value of a study comes before any of the command line. */
 void override_add(Reader *reader, const Override *override);
@@ -132,6 +132,9 @@ void override_apply(Reader *reader);
 /* The option that a key names; of a kind's options the first of that name. NULL: there is none, or
    it holds a kind (*kind is then set). */
 const Option *override_option(const char *key, const ConfigKind **kind);
+
+/* config.c: mistakes for keys that stand twice in one table of the files. */
+void config_check_doubles(Reader *reader);
 
 /* config.c: the config on top of the stack → reader->config, or mistakes; then the texts and the
    identity of a config without mistakes. */
