@@ -7,7 +7,9 @@
 #include "src/train.h"
 
 #include <math.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -100,7 +102,55 @@ static void print_positions(const Config *config, const Model *model) {
     }
 }
 
+/* All runs of a study, a line each; --index tells more of one. */
+static int check_study(const Command *command, const Study *study) {
+    const Terminal terminal = terminal_look(STDOUT_FILENO, command->color);
+    const char *output = command->output ? command->output : "results";
+    double flops = 0, bytes = 0;
+    int defined = 0;
+    Table *table = table_create();
+    table_column(table, "run", TABLE_RIGHT);
+    table_column(table, "values", TABLE_LEFT);
+    table_column(table, "FLOP", TABLE_RIGHT);
+    table_column(table, "result", TABLE_LEFT);
+    for (int c = 0; c < study->cell_count; c++) {
+        const StudyCell *cell = &study->cells[c];
+        table_cell(table, "%d", c + 1);
+        table_cell(table, "%s", cell->text);
+        if (cell->undefined) {
+            table_rest(table, "not defined: %s", cell->undefined);
+            continue;
+        }
+        char *folder = study_folder(study, c, output);
+        const double own = train_flops(&cell->config);
+        table_cell(table, "%.3g", own);
+        table_rest(table, "%s", folder);
+        free(folder);
+        flops += own;
+        bytes = fmax(bytes, train_bytes(&cell->config, 1));
+        defined++;
+    }
+    table_print(table, stdout, &terminal);
+    table_free(table);
+    char needed[32], there[32];
+    const double peak = bench_peak(0.05);
+    printf("\nruns: %d, of which %d are defined\n", study->cell_count, defined);
+    printf("training: %.3g FLOP in all; about %.0f s at %.0f %% of this machine's %.0f GFLOP/s\n",
+           flops, flops / (USUAL_SHARE * peak * 1e9), 100 * USUAL_SHARE, peak);
+    printf("memory: at most %s a run, of %s\n", bytes_text(bytes, needed),
+           bytes_text(environment_memory(), there));
+    if (study->claim_count) printf("claims: %d comparisons\n", study->claim_count);
+    return fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
+}
+
 int command_check(const Command *command) {
+    if (!command->index) {
+        Study study = command_study(command);
+        const bool several = study.cell_count > 1 || !study.sweep;
+        const int code = several ? check_study(command, &study) : EXIT_DONE;
+        study_free(&study);
+        if (several) return code;
+    }
     Config config = command_config(command);
     const Environment environment = environment_look();
     const Terminal terminal = terminal_look(STDOUT_FILENO, command->color);

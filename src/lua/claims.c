@@ -32,7 +32,8 @@ static void wrong(ClaimReader *r, const char *key, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    reader_mistake_at(r->e->reader, reader_join(place, r->place, key), "%s", sentence);
+    snprintf(place, sizeof place, "%.64s%s%.128s", r->place, *key ? "." : "", key);
+    reader_mistake_at(r->e->reader, place, "%s", sentence);
 }
 
 /* ---- does a run of the study have it? ------------------------------------------------------ */

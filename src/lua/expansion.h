@@ -36,7 +36,7 @@ typedef struct {
     bool wrong;                  /* a cell has mistakes, and is not just undefined */
     int base, claims, name_held; /* places in the registry, or LUA_NOREF */
     int override_count;
-    const char **overrides; /* those that are no sweep */
+    const char **overrides; /* as given; NULL for a sweep */
 } Expansion;
 
 /* Names of the table on top of the stack, sorted; returns their number. The table keeps them. */

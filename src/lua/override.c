@@ -41,6 +41,7 @@ void override_add(Reader *reader, const Override *override) {
 
 void override_split(Reader *reader, int count, const char *const *texts) {
     for (int i = 0; i < count; i++) {
+        if (!texts[i]) continue;
         size_t length = strcspn(texts[i], "=");
         const char *problem = NULL;
         if (reader->override_count == OVERRIDES)

@@ -469,24 +469,32 @@ static void check_twice(Expansion *e, const Axis *axis) {
         }
 }
 
-static const char *shared_key(const Axis *a, const Axis *b) {
-    for (int p = 0; p < a->count; p++)
-        for (int i = 0; i < a->points[p].count; i++)
-            for (int j = 0; j < b->points[0].count; j++)
-                if (!strcmp(a->points[p].values[i].key, b->points[0].values[j].key))
-                    return b->points[0].values[j].key;
+/* The value of the axis with that key; points of a list have different ones. */
+static const Value *find_value(const Axis *axis, const char *key) {
+    for (int p = 0; p < axis->count; p++)
+        for (int i = 0; i < axis->points[p].count; i++)
+            if (!strcmp(axis->points[p].values[i].key, key)) return &axis->points[p].values[i];
     return NULL;
+}
+
+/* The first key that both vary, as a value of b. */
+static const Value *shared_value(const Axis *a, const Axis *b) {
+    const Value *value = NULL;
+    for (int p = 0; p < a->count && !value; p++)
+        for (int i = 0; i < a->points[p].count && !value; i++)
+            value = find_value(b, a->points[p].values[i].key);
+    return value;
 }
 
 static void check_axes(Expansion *e) {
     for (int a = 0; a < e->axis_count; a++) {
         for (int p = 0; p < e->axes[a].count; p++) label_point(&e->axes[a].points[p]);
         check_twice(e, &e->axes[a]);
-        for (int b = 0; b < e->axis_count; b++) {
-            const char *key = b == a ? NULL : shared_key(&e->axes[a], &e->axes[b]);
-            if (!key || (a > b && shared_key(&e->axes[b], &e->axes[a]))) continue;
-            reader_mistake_at(e->reader, e->axes[b].points[0].values[0].place,
-                              "%s is varied twice, here and in %s", key, e->axes[a].place);
+        for (int b = 0; b < a; b++) {
+            const Value *value = shared_value(&e->axes[b], &e->axes[a]);
+            if (value)
+                reader_mistake_at(e->reader, value->place, "%s is varied here and in %s",
+                                  value->key, e->axes[b].place);
         }
     }
 }
@@ -646,6 +654,7 @@ static void read_file(void *context) {
     Expansion *e = context;
     lua_State *L = e->reader->L;
     sandbox_run(e->reader->sandbox, 0);
+    config_check_doubles(e->reader);
     e->study->sweep = !sandbox_is_study(L);
     if (e->study->sweep) {
         e->base = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -668,9 +677,10 @@ static void expand(Expansion *e, int count, const char *const *texts) {
     sandbox_protect(reader->sandbox, read_file, e, &reader->mistakes);
     if (reader->mistakes.count) return;
     for (int i = 0; i < count; i++) override_axes(e, texts[i]);
+    e->override_count = count;
     for (int i = 0; i < count; i++)
         if (is_sweep(texts[i])) read_sweep(e, texts[i], i);
-        else e->overrides[e->override_count++] = texts[i];
+        else e->overrides[i] = texts[i];
     sort_axes(e);
     check_axes(e);
     if (reader->mistakes.count) return;
