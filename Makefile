@@ -112,7 +112,7 @@ check: ## all tests, after installing what they need: float, double, whole runs,
 	@$(FLAVOUR_MAKE) .venv/installed
 	@$(RUN_TESTS) $(OUT)/run_tests $(call flavour,double)/run_tests \
 	    'tests/test_files.sh $(OUT)/harness' 'tests/test_run.sh $(OUT)/harness' \
-	    tests/test_launcher.sh tests/test_lint.sh
+	    'tests/test_study.sh $(OUT)/harness' tests/test_launcher.sh tests/test_lint.sh
 
 double: ## the program and its tests with real = double: gradients to 1e-8
 	@$(FLAVOUR_MAKE) FLAVOUR=double all tests

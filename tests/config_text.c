@@ -10,10 +10,12 @@
 
 static char folder[64];
 static Config config;
+static Study study;
 static Mistakes mistakes;
 
 static void release(void) {
     config_free(&config);
+    study_free(&study);
     free(mistakes.text);
     mistakes = (Mistakes){0};
 }
@@ -46,7 +48,7 @@ const char *config_text_write(const char *name, const char *text) {
     return path;
 }
 
-static bool load(const char *path, const char *overrides) {
+static bool load(const char *path, const char *overrides, bool several) {
     enum { MOST = 64 };
     const char *list[MOST];
     int count = 0;
@@ -54,7 +56,8 @@ static bool load(const char *path, const char *overrides) {
     for (char *word = strtok(copy, " "); word && count < MOST; word = strtok(NULL, " "))
         list[count++] = word;
     release();
-    bool good = config_load(path, count, list, &config, &mistakes);
+    bool good = several ? study_load(path, count, list, &study, &mistakes)
+                        : config_load(path, count, list, &config, &mistakes);
     ck_assert(good == !mistakes.text);
     ck_assert(good == !mistakes.count);
     free(copy);
@@ -62,7 +65,7 @@ static bool load(const char *path, const char *overrides) {
 }
 
 const Config *config_text_load_file(const char *path, const char *overrides) {
-    ck_assert_msg(load(path, overrides), "%s", mistakes.text);
+    ck_assert_msg(load(path, overrides, false), "%s", mistakes.text);
     return &config;
 }
 
@@ -70,15 +73,33 @@ const Config *config_text_load(const char *text, const char *overrides) {
     return config_text_load_file(config_text_write("x.lua", text), overrides);
 }
 
-const char *config_text_refusal_of_file(const char *path, const char *overrides) {
-    ck_assert_msg(!load(path, overrides), "%s has no mistake", path);
+static const char *refusal(const char *path, const char *overrides, bool several) {
+    ck_assert_msg(!load(path, overrides, several), "%s has no mistake", path);
     size_t length = strlen(folder);
     bool own = length && !strncmp(mistakes.text, folder, length);
     return mistakes.text + (own ? length + 1 : 0);
 }
 
+const char *config_text_refusal_of_file(const char *path, const char *overrides) {
+    return refusal(path, overrides, false);
+}
+
 const char *config_text_refusal(const char *text, const char *overrides) {
     return config_text_refusal_of_file(config_text_write("x.lua", text), overrides);
+}
+
+const Study *config_text_study(const char *text, const char *overrides) {
+    const char *path = config_text_write("x.lua", text);
+    ck_assert_msg(load(path, overrides, true), "%s", mistakes.text);
+    return &study;
+}
+
+const char *config_text_study_refusal_of_file(const char *path, const char *overrides) {
+    return refusal(path, overrides, true);
+}
+
+const char *config_text_study_refusal(const char *text, const char *overrides) {
+    return refusal(config_text_write("x.lua", text), overrides, true);
 }
 
 const char *config_text_source(const Config *from, const char *key) {

@@ -21,6 +21,11 @@ const Config *config_text_load(const char *text, const char *overrides);
 const char *config_text_refusal_of_file(const char *path, const char *overrides);
 const char *config_text_refusal(const char *text, const char *overrides);
 
+/* The same for studies and sweeps of a config. */
+const Study *config_text_study(const char *text, const char *overrides);
+const char *config_text_study_refusal_of_file(const char *path, const char *overrides);
+const char *config_text_study_refusal(const char *text, const char *overrides);
+
 /* The line of config->sources that the key has, without the key and the name of the folder:
    "256  x.lua:3"; "" when there is none. */
 const char *config_text_source(const Config *config, const char *key);
