@@ -20,7 +20,8 @@ import json
 import math
 import platform
 import sys
-from dataclasses import dataclass
+import textwrap
+from dataclasses import dataclass, replace
 
 import h5py
 import numpy as np
@@ -44,6 +45,7 @@ class Attention:
     options: dict  # of the encoding, as in docs/CONFIG.md
     weights: dict  # parameters of the encoding, by their names
     causal: bool
+    trained_length: int  # the longest of training
 
     @property
     def distance(self):  # [b, 1, t, t] query position - key position
@@ -66,12 +68,23 @@ def scores(q, k):
 # ---- encodings: a function from q, k, v to the output of attention [b, h, t, d] ----------------
 
 ATTENTION = {}  # by name
-EMBEDDING = {}  # what is added to the embedding of tokens, by name
+ROTATION = {}  # those that turn q and k, and no more: functions to both
+EMBEDDING = {}  # those that work on the embedding of tokens: x [b, t, width] to x
 CAUSAL_ONLY = {"xpos", "hard_alibi", "cope", "fox", "stick_breaking"}
 
 
 def attention(function):
     ATTENTION[function.__name__] = function
+    return function
+
+
+def rotation(function):
+    ROTATION[function.__name__] = function
+
+    def turned(a):
+        return a.softmax(scores(*function(a))) @ a.v
+
+    ATTENTION[function.__name__] = turned
     return function
 
 
@@ -86,8 +99,9 @@ def nope(a):
 
 
 @embedding
-def sinusoidal(positions, width, options, weights):
+def sinusoidal(x, positions, options, weights):
     """Vaswani et al. 2017, section 3.5."""
+    width = x.shape[-1]
     half = (width + 1) // 2
     t = torch.arange(half, dtype=positions.dtype, device=positions.device)
     paper = options["exponent"] == "paper"
@@ -98,22 +112,26 @@ def sinusoidal(positions, width, options, weights):
     if options["layout"] == "interleaved":
         order = [t // 2 if t % 2 == 0 else half + t // 2 for t in range(width)]
         out = out[..., order]
-    return options["scale"] * out
+    return options["token_scale"] * x + options["scale"] * out
 
 
 @embedding
-def learned(positions, width, options, weights):
-    """Gehring et al. 2017. Past the table's end: the last row, or the table stretched."""
-    table = weights["table"]
-    rows, length = len(table), positions.shape[1]
-    x = positions
-    if options["past_end"] == "interpolate" and length > rows:
-        x = x * (rows - 1) / (length - 1)
-    x = x.clamp(0, rows - 1)
-    low = x.floor().long()
-    high = (low + 1).clamp(max=rows - 1)
-    share = (x - low)[..., None].to(table.dtype)
-    return (1 - share) * table[low] + share * table[high]
+def learned(x, positions, options, weights):
+    """Gehring et al. 2017, and what the options say of positions past the table's end."""
+    table, past_end = weights["table"], options["past_end"]
+    n, length = len(table), positions.shape[1]
+    if past_end == "random" and positions.max() > n - 1:
+        raise ValueError("learned: rows that are drawn past the table's end are not in this file")
+    if past_end == "interpolate" and length > n:
+        positions = positions * (n - 1) / (length - 1)
+    if past_end == "hierarchical":  # Su: row (i, j) is P[j] + a / (1 - a) (P[i] - P[0])
+        coarse = options["alpha"] / (1 - options["alpha"]) * (table - table[0])
+        table = (coarse[:, None] + table[None]).flatten(0, 1)
+    positions = positions.clamp(0, len(table) - 1)
+    low = positions.floor().long()
+    high = (low + 1).clamp(max=len(table) - 1)
+    share = (positions - low)[..., None].to(table.dtype)
+    return x + (1 - share) * table[low] + share * table[high]
 
 
 def rotated(x, angles, layout):
@@ -137,17 +155,52 @@ def pair_index(a, pairs):
     return torch.arange(pairs, dtype=a.positions.dtype, device=a.q.device)
 
 
-@attention
+def rope_frequencies(a, width):
+    """[b, 1, pairs] radians a token: RoFormer's, stretched for sequences `factor` times longer."""
+    o, factor = a.options, a.options["factor"]
+    pair = pair_index(a, width // 2)
+    original = o["original_length"] or a.trained_length
+    base = torch.full_like(a.positions[:, :1], o["base"])  # [b, 1]
+    if o["scaling"] == "ntk":
+        base = base * factor ** (width / (width - 2))
+    if o["scaling"] == "dynamic":  # follows the length of the sequence
+        length = (a.positions.amax(-1, True) + 1).clamp(min=original)
+        base = base * (factor * length / original - (factor - 1)) ** (width / (width - 2))
+    w = base[..., None] ** (-2 * pair / width)
+    if o["scaling"] == "linear":
+        w = w / factor
+    if o["scaling"] in ("yarn", "llama3"):
+        turns = original * w / (2 * math.pi)
+        yarn = o["scaling"] == "yarn"
+        slow = o["beta_slow" if yarn else "low_factor"]
+        fast = o["beta_fast" if yarn else "high_factor"]
+        kept = ((turns - slow) / (fast - slow)).clamp(0, 1)
+        if yarn and o["ramp"] == "code":  # linear in the pair's index
+            fast_pair, slow_pair = (
+                width * math.log(original / (2 * math.pi * turns), o["base"]) / 2
+                for turns in (fast, slow)
+            )
+            low, high = max(math.floor(fast_pair), 0), min(math.ceil(slow_pair), width - 1)
+            kept = 1 - ((pair - low) / max(high - low, 1e-9)).clamp(0, 1)
+        w = w * (kept + (1 - kept) / factor)
+    return w * (pair < round(o["turning"] * (width // 2)))
+
+
+@rotation
 def rope(a):
     """RoFormer (Su et al. 2021), equations 15 and 34."""
-    width = round(a.options["fraction"] * a.q.shape[-1])
-    w = a.options["base"] ** (-2 * pair_index(a, width // 2) / width)
-    angles = a.positions[..., None] * w
-    q, k = (rotated(x, angles, a.options["layout"]) for x in (a.q, a.k))
-    return a.softmax(scores(q, k)) @ a.v
+    o = a.options
+    width = round(o["fraction"] * a.q.shape[-1])
+    angles = a.positions[..., None] * rope_frequencies(a, width)
+    magnitude = 1
+    if o["scaling"] == "yarn":
+        magnitude = o["attention_factor"] or 0.1 * math.log(o["factor"]) + 1
+    scale = torch.ones_like(a.q[0, 0, 0])
+    scale[:width] = magnitude
+    return tuple(rotated(x, angles, o["layout"]) * scale for x in (a.q, a.k))
 
 
-@attention
+@rotation
 def xpos(a):
     """Sun et al. 2022, section 3.2. Positions count from the middle: scores do not depend on it."""
     width = a.q.shape[-1]
@@ -159,7 +212,20 @@ def xpos(a):
     powers = powers.repeat_interleave(2, -1)[:, None].to(a.q.dtype)
     angles = a.positions[..., None] * w
     q, k = (rotated(x, angles, "interleaved") for x in (a.q, a.k))
-    return a.softmax(scores(q * powers, k / powers)) @ a.v
+    return q * powers, k / powers
+
+
+@attention
+def pope(a):
+    """Gopalakrishnan et al. 2025: channels give magnitudes, position and a phase give angles."""
+    d = a.q.shape[-1]
+    w = a.options["base"] ** (-pair_index(a, d) / d)
+    angles = (a.positions[..., None] * w)[:, None].to(a.q.dtype)
+    q, k = functional.softplus(a.q), functional.softplus(a.k)
+    turned = angles + a.weights["phase"][:, None]
+    q = torch.cat([q * angles.cos(), q * angles.sin()], -1)
+    k = torch.cat([k * turned.cos(), k * turned.sin()], -1)
+    return a.softmax(q @ k.transpose(-1, -2) / math.sqrt(d)) @ a.v
 
 
 @attention
@@ -220,9 +286,9 @@ def deberta(a):
     return a.softmax(total / math.sqrt(d * (1 + len(terms)))) @ a.v
 
 
-@attention
-def t5(a):
-    """Raffel et al. 2020, section 2.1, with the buckets of the authors' code."""
+def bucket_bias(a):
+    """A bias by head and bucket of the distance: Raffel et al. 2020, section 2.1, with the buckets
+    of the authors' code."""
     buckets, distance = a.options["buckets"], a.distance[:, 0]
     start = torch.zeros_like(distance)
     if a.causal:
@@ -233,10 +299,36 @@ def t5(a):
     exact = buckets // 2
     farthest = math.log(a.options["max_distance"] / exact)
     # A distance on the edge of a bucket must not fall below it by a rounding.
-    steps = ((n.clamp(min=1).double() / exact).log() / farthest * (buckets - exact) + 1e-9).floor()
+    steps = ((n.clamp(min=1) / exact).log() / farthest * (buckets - exact) + 1e-9).floor()
     bucket = torch.where(n < exact, n, (exact + steps).clamp(max=buckets - 1))
-    bias = a.weights["bias"][:, (start + bucket).long()].transpose(0, 1)
-    return a.softmax(scores(a.q, a.k) + bias) @ a.v
+    return a.weights["bias"][:, (start + bucket).long()].transpose(0, 1)
+
+
+@attention
+def t5(a):
+    return a.softmax(scores(a.q, a.k) + bucket_bias(a)) @ a.v
+
+
+@attention
+def tupe(a):
+    """Ke, He, Liu 2020: positions meet positions through projections of their own."""
+    b, h, t, d = a.q.shape
+    table, positions = a.weights["table"], a.positions
+    if a.options["past_end"] == "interpolate" and t > len(table):
+        positions = positions * (len(table) - 1) / (t - 1)
+    positions = positions.clamp(0, len(table) - 1)
+    low = positions.floor().long()
+    high = (low + 1).clamp(max=len(table) - 1)
+    share = (positions - low)[..., None].to(table.dtype)
+
+    def projected(name):
+        rows = functional.layer_norm(table, table.shape[-1:], eps=1e-5) @ a.weights[name]
+        rows = (1 - share) * rows[low] + share * rows[high]
+        return rows.view(b, t, h, d).transpose(1, 2)
+
+    total = a.q @ a.k.transpose(-1, -2)
+    total = (total + projected("query") @ projected("key").transpose(-1, -2)) / math.sqrt(2 * d)
+    return a.softmax(total + bucket_bias(a) if a.options["relative"] else total) @ a.v
 
 
 def alibi_slopes(heads):
@@ -283,6 +375,23 @@ def sandwich(a):
 
 
 @attention
+def fire(a):
+    """Li et al. 2023: a small network of the distance, as a share of the query's position."""
+    w = a.weights
+    start = a.options["threshold"] or max(a.trained_length / 2, 1)
+    threshold = w["multiplier"].abs() * start
+
+    def psi(x):
+        return (w["c"].abs() * x + 1).log()
+
+    furthest = torch.maximum(a.positions, threshold)[:, :, None]
+    x = psi(a.distance[:, 0].abs()) / (psi(furthest) + 1e-6)
+    hidden = (x[..., None] * w["in_weight"] + w["in_bias"]).relu()
+    bias = hidden @ w["out_weight"].to(hidden.dtype) + w["out_bias"]
+    return a.softmax(scores(a.q, a.k) + bias.permute(0, 3, 1, 2)) @ a.v
+
+
+@attention
 def cope(a):
     """Golovneva et al. 2024: a key is as far away as gates are open between it and the query."""
     table, content = a.weights["table"], scores(a.q, a.k)
@@ -317,6 +426,24 @@ def stick_breaking(a):
     return (functional.logsigmoid(z) + nearer).exp().masked_fill(~before, 0) @ a.v
 
 
+def linear_attention(a, options, turn):
+    """Katharopoulos et al. 2020; features turn as in equation 19 of RoFormer, in the numerator
+    alone ("after"), or q and k turn before they become features. There is no 1/sqrt(d)."""
+
+    def features(q, k):
+        if options["feature_map"] == "elu":
+            return functional.elu(q) + 1, functional.elu(k) + 1
+        return (q - q.amax(-1, True)).exp(), k.clamp(max=60).exp()
+
+    if options["rotate"] == "before":
+        a = replace(a, **dict(zip("qk", turn(a))))
+    q, k = features(a.q, a.k)
+    below = (q @ k.transpose(-1, -2)).masked_fill(~a.visible, 0).sum(-1, True).clamp(min=1e-6)
+    if options["rotate"] == "after":
+        q, k = turn(replace(a, q=q, k=k))
+    return (q @ k.transpose(-1, -2)).masked_fill(~a.visible, 0) / below @ a.v
+
+
 # ---- the model ---------------------------------------------------------------------------------
 
 
@@ -324,14 +451,20 @@ class Model(nn.Module):
     """A decoder-only transformer, pre-norm. `weights` are arrays under the names that they have in
     the result file's /parameters; `config` is its resolved config."""
 
-    def __init__(self, config, weights, dtype=torch.float32):
+    def __init__(self, config, weights, trained_length, dtype=torch.float32):
         super().__init__()
+        self.trained_length = trained_length
         self.config = config["model"]
         self.encoding = dict(self.config["encoding"])
         self.kind = self.encoding.pop("kind")
-        self.causal = self.config.get("causal", True)
+        self.causal = self.config["causal"]
+        self.features = dict(self.config["attention"])  # of linear attention; None: softmax
+        if self.features.pop("kind") == "softmax":
+            self.features = None
         if self.kind not in ATTENTION and self.kind not in EMBEDDING:
             raise ValueError(f"encoding {self.kind} is not in this file")
+        if self.features and self.kind not in {"nope", *ROTATION, *EMBEDDING}:
+            raise ValueError(f"encoding {self.kind} is not for linear attention")
         if self.kind in CAUSAL_ONLY and not self.causal:
             raise ValueError(f"encoding {self.kind} needs a causal model")
         self.weights = nn.ParameterDict()
@@ -369,9 +502,8 @@ class Model(nn.Module):
 
         x = self.weights["embedding"][tokens]
         if self.kind in EMBEDDING:
-            x = x + EMBEDDING[self.kind](
-                positions, x.shape[-1], self.encoding, self.encoding_weights(0)
-            ).to(dtype)
+            x = EMBEDDING[self.kind](x, positions, self.encoding, self.encoding_weights(0))
+            x = x.to(dtype)
         for layer in range(self.config["layers"]):
             x = x + self.attend(layer, x, positions, visible)
             if self.config["mlp"]:
@@ -387,13 +519,17 @@ class Model(nn.Module):
         qkv = self.linear(f"layer{layer}/attention/qkv", x)
         q, k, v = qkv.view(items, length, 3, self.config["heads"], -1).permute(2, 0, 3, 1, 4)
         a = Attention(q, k, v, x, positions, visible, self.encoding, self.encoding_weights(layer),
-                      self.causal)
-        o = ATTENTION.get(self.kind, nope)(a).to(x.dtype)
+                      self.causal, self.trained_length)
+        if self.features:
+            turn = ROTATION.get(self.kind, lambda a: (a.q, a.k))
+            o = linear_attention(a, self.features, turn)
+        else:
+            o = ATTENTION.get(self.kind, nope)(a)
         return self.linear(f"layer{layer}/attention/out", o.transpose(1, 2).reshape(x.shape))
 
 
 def read(path):
-    """The config and the weights of a result file."""
+    """The config, the weights and the longest length of training of a result file."""
     with h5py.File(path) as file:
         if file.attrs.get("format") != "posenc-run":
             raise ValueError(f"{path} is not a result of the harness")
@@ -404,7 +540,8 @@ def read(path):
                 weights[name] = item[:]
 
         file["parameters"].visititems(keep)
-        return json.loads(file["config/resolved_json"].asstr()[()]), weights
+        config = json.loads(file["config/resolved_json"].asstr()[()])
+        return config, weights, int(file.attrs["trained_length"])
 
 
 def load(path, dtype=torch.float32):
@@ -455,12 +592,12 @@ def vectors(results):
     """The C header: every result's encoding and options, with the weights of `pattern`."""
     arrays, cases, shapes = [], [], set()
     for result in results:
-        config, weights = read(result)
-        with h5py.File(result) as file:
-            trained = int(file.attrs["trained_length"])
+        config, weights, trained = read(result)
         options = dict(config["model"]["encoding"])
         kind = options.pop("kind")
         model, vocabulary = config["model"], weights["embedding"].shape[0]
+        linear = dict(model["attention"])
+        linear.pop("kind")
         shape = [model[key] for key in ("layers", "heads", "width", "mlp", "bias")]
         shapes.add((*shape, vocabulary, trained))
         tokens = torch.tensor(pattern(0, 1, VECTOR_LENGTH) % vocabulary)
@@ -469,14 +606,19 @@ def vectors(results):
             if not causal and kind in CAUSAL_ONLY:
                 continue
             model["causal"] = causal
-            logits = Model(config, pattern_weights(weights), torch.float64)(
-                tokens, n + n // 3 if jumps else n
-            )
+            torch_model = Model(config, pattern_weights(weights), trained, torch.float64)
+            positions = n + n // 3 if jumps else n
+            logits = torch_model(tokens, positions)
+            moves = (torch_model(tokens, positions + 7) - logits).abs().max().item() > 1e-3
             name = f"logits_{len(arrays)}"
             arrays.append(c_array(name, logits))
-            text = " ".join(f"{key}={c_value(value)}" for key, value in options.items())
-            cases.append(f'    {{"{kind}",\n     "{text}",\n     {str(causal).lower()}, '
-                         f"{str(jumps).lower()}, {name}}},")
+            words = ", ".join([*map(c_value, (causal, jumps, moves)), name])
+            names = [kind]
+            if kind == "nope" and not linear:
+                names.append("custom")  # without a function
+            for name in names:
+                cases.append(f'    {{"{name}",\n     "{c_options(options)}",\n     '
+                             f'"{c_options(linear)}", {words}}},')
     if len(shapes) != 1:
         raise ValueError(f"the results have models of different shapes: {sorted(shapes)}")
     names = ("LAYERS", "HEADS", "WIDTH", "MLP", "BIAS", "VOCABULARY", "TRAINED")
@@ -492,6 +634,12 @@ def vectors(results):
 
 def c_value(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def c_options(options):
+    words = " ".join(f"{key}={c_value(value)}" for key, value in options.items())
+    lines = textwrap.wrap(words, 88, break_on_hyphens=False) or [""]
+    return ' "\n     "'.join(lines)
 
 
 def c_array(name, values):

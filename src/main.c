@@ -39,6 +39,8 @@ static const struct {
     {"bench", "[CONFIG.lua ...] [--encodings]",
      "speed of training against the peak of this machine, or of each encoding against nope",
      command_bench},
+    {"selftest", "", "every encoding against PyTorch, published values and its own promises",
+     command_selftest},
     {"docs", "config|annotations", "print docs/CONFIG.md, or annotations for Lua editors",
      command_docs},
     {"help", "", "this page", command_help},

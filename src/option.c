@@ -203,3 +203,35 @@ const FunctionTable *function_table(const Function *function, size_t length) {
     }
     return NULL;
 }
+
+const char *option_assign(const Option *table, void *options, const char *text) {
+    while (*(text += strspn(text, " "))) {
+        const size_t length = strcspn(text, " "), key = strcspn(text, "= ");
+        char name[64] = "", value[64] = "";
+        if (key + 1 >= length || key >= sizeof name || length - key - 1 >= sizeof value)
+            return text;
+        memcpy(name, text, key);
+        memcpy(value, text + key + 1, length - key - 1);
+        const Option *option = option_find(table, name);
+        if (!option) return text;
+        void *field = (char *)options + option->offset;
+        char *end = value + length - key - 1;
+        if (option->type == OPTION_BOOLEAN) {
+            if (strcmp(value, "true") && strcmp(value, "false")) return text;
+            *(bool *)field = *value == 't';
+        } else if (option->type == OPTION_CHOICE) {
+            const int choice = option_choice(option->words, value);
+            if (choice < 0) return text;
+            *(int *)field = choice;
+        } else if (option->type == OPTION_INTEGER) {
+            *(int64_t *)field = strtoll(value, &end, 10);
+        } else if (option->type == OPTION_NUMBER) {
+            *(double *)field = strtod(value, &end);
+        } else {
+            return text;
+        }
+        if (*end) return text;
+        text += length;
+    }
+    return NULL;
+}

@@ -112,4 +112,8 @@ const char *option_word(const char *words, int index, char word[64]);
 /* The index of a word, or -1. */
 int option_choice(const char *words, const char *word);
 
+/* Sets booleans, integers, numbers and choices from a text, "clip=3 values=false layout=half",
+   whatever their ranges. NULL, or from where on it says nothing that the table has. */
+const char *option_assign(const Option *table, void *options, const char *text);
+
 #endif

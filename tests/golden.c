@@ -14,18 +14,8 @@
 KindOptions golden_options(const Encoding *encoding, const char *text) {
     KindOptions options;
     option_defaults(encoding->options, &options);
-    char copy[200];
-    ck_assert_uint_lt(strlen(text), sizeof copy);
-    strcpy(copy, text);
-    for (char *key = strtok(copy, " "); key; key = strtok(NULL, " ")) {
-        char *value = strchr(key, '=');
-        ck_assert_ptr_nonnull(value);
-        *value++ = 0;
-        const Option *option = option_find(encoding->options, key);
-        const bool choice = option && option->type == OPTION_CHOICE;
-        small_option(encoding->options, &options, key,
-                     choice ? option_choice(option->words, value) : atof(value));
-    }
+    const char *unknown = option_assign(encoding->options, &options, text);
+    if (unknown) ck_abort_msg("%s: %s", encoding->name, unknown);
     return options;
 }
 

@@ -12,7 +12,7 @@ typedef enum { POSITIONS_PLAIN, POSITIONS_GAPS, POSITIONS_FRACTIONS } GoldenPosi
 
 typedef struct {
     const char *encoding; /* of tested_find */
-    const char *options; /* "clip=3 values=0" */
+    const char *options;  /* "clip=3 values=false" */
     size_t length, stride;
     bool causal;
     GoldenPositions positions;

@@ -11,6 +11,7 @@
 #include "src/gemm.h"
 #include "src/model/engine.h"
 #include "src/optim.h"
+#include "src/selftest.h"
 #include "tests/gradient_check.h"
 #include "tests/hook_encodings.h"
 #include "tests/naive.h"
@@ -308,26 +309,11 @@ START_TEST(loss_falls_along_the_gradient) {
     gemm_start();
     for (size_t i = 0; i < COUNT(cases); i++) {
         Made m = make(&cases[i], encoding, NULL);
-        const double weight = 1 / (double)m.b->scored_count, step = 1e-3;
-        real *gradients = ALLOCATE(m.model->count, real);
-        real *values = ALLOCATE(m.model->count, real);
-        Engine *engine = engine_create(m.model);
-        engine_gradient(engine, &m.b->batch, weight, false, gradients, &m.b->output);
-        memcpy(values, m.model->values, m.model->count * sizeof(real));
-        const double norm = optim_norm(m.model->count, gradients);
-        double loss[2];
-        for (int side = 0; side < 2; side++) {
-            for (size_t k = 0; k < m.model->count; k++)
-                m.model->values[k] =
-                    (real)((double)values[k] + (side ? step : -step) / norm * (double)gradients[k]);
-            loss[side] = small_batch_loss(engine, m.b, weight);
-        }
-        const double slope = (loss[1] - loss[0]) / (2 * step);
+        double norm;
+        const double slope = selftest_slope(m.model, &m.b->batch, 1 / (double)m.b->scored_count,
+                                            1e-3, NULL, &norm);
         ck_assert_msg(fabs(slope / norm - 1) < 0.01, "%s: slope %.6g, gradient %.6g", m.name, slope,
                       norm);
-        free(gradients);
-        free(values);
-        engine_free(engine);
         unmake(&m);
     }
 }

@@ -28,7 +28,7 @@ static const struct {
     const char *encoding, *options;
 } variants[] = {
     {"shaw", "clip=7"},
-    {"shaw", "clip=60 values=0"},
+    {"shaw", "clip=60 values=false"},
     {"transformer_xl", ""},
     {"deberta", "span=9"},
     {"deberta", "span=60 buckets=16 p2c_index=code"},
@@ -42,7 +42,7 @@ static void equal(const char *what, const double *a, const double *b, size_t cou
 }
 
 START_TEST(without_parameters_it_is_nope) {
-    static const char *const nothing[][2] = {{"shaw", "clip=7 values=0"},
+    static const char *const nothing[][2] = {{"shaw", "clip=7 values=false"},
                                              {"shaw", "clip=7"},
                                              {"transformer_xl", ""},
                                              {"deberta", "terms=none"}};
@@ -102,7 +102,7 @@ END_TEST
 
 /* Shaw: k in front of the clip's end each distance has a row of its own, behind it none. */
 START_TEST(beyond_the_clip_all_keys_are_alike) {
-    GoldenAttention a = golden_attention("shaw", "clip=3 values=0", LENGTH, true, NULL, 1);
+    GoldenAttention a = golden_attention("shaw", "clip=3 values=false", LENGTH, true, NULL, 1);
     GoldenAttention nope = golden_attention("nope", "", LENGTH, true, NULL, 1);
     const size_t row = 280 * LENGTH;
     const double far = a.score[row] - nope.score[row];

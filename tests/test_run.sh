@@ -61,6 +61,10 @@ start forward "$folder/run.h5" -o "$work/no.h5" --length 48
 holds 'not past what the encoding defines' says err 'learned has 24 positions'
 holds 'and writes nothing then' [ ! -e "$work/no.h5" ]
 
+start selftest
+holds 'selftest names every encoding' says out '^stick_breaking  *[0-9]* cases  ok'
+holds 'and finds them right' [ "$status" = 0 ]
+
 for threads in 1 3; do
     start tests/resume.lua --output "$work/threads$threads" --threads $threads --quiet
     holds "$threads threads: the same bits" same whole "threads$threads"

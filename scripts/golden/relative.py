@@ -99,7 +99,7 @@ for length, causal, kind in [(9, True, "plain"), (9, False, "gaps"), (300, True,
                              (300, False, "gaps")]:
     for clip, values in [(3, True), (40, False)]:
         p, o = shaw(length, causal, kind, clip, values)
-        options = f"clip={clip} values={int(values)}"
+        options = f"clip={clip} values={str(values).lower()}"
         header.case("shaw", options, length, o, p if length < 20 else None, causal, kind)
 for length, causal, kind in [(9, True, "plain"), (9, False, "plain"), (9, False, "fractions"),
                              (300, True, "plain"), (300, True, "fractions"), (300, False, "plain"),

@@ -35,6 +35,7 @@ int command_compare(const Command *command);
 int command_verify(const Command *command);
 int command_bench(const Command *command);
 int command_bench_encodings(const Command *command, const Terminal *terminal); /* of bench */
+int command_selftest(const Command *command);
 int command_docs(const Command *command);
 
 /* The study of words[0] with the overrides: of one run where the file is a config and no override

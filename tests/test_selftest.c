@@ -1,0 +1,141 @@
+/* selftest: it holds for every encoding, and each of its checks notices what it is there for. */
+#include "src/selftest.h"
+
+#include "src/gemm.h"
+
+#include <check.h>
+#include <string.h>
+
+START_TEST(every_encoding) {
+    gemm_start();
+    const Selftest test = selftest_encoding(encodings[_i]);
+    ck_assert_msg(!test.failed, "%s: %d of %d cases, first: %s", encodings[_i]->name, test.failed,
+                  test.cases, test.first);
+    ck_assert_int_ge(test.cases, 8);
+}
+END_TEST
+
+/* ---- encodings with one fault ---------------------------------------------------------------- */
+
+static void notices(const Encoding *broken, const char *what) {
+    gemm_start();
+    const Selftest test = selftest_encoding(broken);
+    ck_assert_msg(test.failed && strstr(test.first, what), "%s, \"%s\": %d failed, first: %s",
+                  broken->name, what, test.failed, test.first);
+}
+
+static const Encoding *right;
+
+static double wrong_scale(const EncodingShape *shape) {
+    return 1.01 * (right->scale ? right->scale(shape) : 0.35355339059327379); /* heads of 8 */
+}
+
+START_TEST(scores_a_percent_too_large) {
+    right = encodings[_i];
+    Encoding broken = *right;
+    broken.scale = wrong_scale;
+    notices(&broken, "from PyTorch's");
+}
+END_TEST
+
+static void twice_the_gradient(const Site *site, size_t n, const double *distance,
+                               const double *dout, real *const *gradients) {
+    right->bias_backward(site, n, distance, dout, gradients);
+    right->bias_backward(site, n, distance, dout, gradients);
+}
+
+START_TEST(wrong_gradient) {
+    right = encoding_find("t5");
+    Encoding broken = *right;
+    broken.bias_backward = twice_the_gradient;
+    notices(&broken, "along the gradient of encoding/t5/bias");
+}
+END_TEST
+
+enum { LONG = 16 }; /* longer than PyTorch's sequences */
+
+static void look_ahead(const Site *site, real *x) {
+    const size_t width = (size_t)site->shape->width;
+    if (site->length > LONG) x[0] += (real)1e-4 * x[(site->length - 1) * width];
+}
+
+START_TEST(later_tokens_seen) {
+    Encoding broken = *encoding_find("nope");
+    broken.embed = look_ahead;
+    notices(&broken, "reach earlier logits");
+}
+END_TEST
+
+static void never_the_same(const Site *site, real *x) {
+    static int calls;
+    if (site->length > LONG) x[0] += (real)3e-7 * (real)(calls++ % 5);
+}
+
+START_TEST(bits_that_change) {
+    Encoding broken = *encoding_find("nope");
+    broken.embed = never_the_same;
+    notices(&broken, "other bits");
+}
+END_TEST
+
+static void shifted(const Site *site, real *x) {
+    if (site->positions[0] > 0) x[0] += 1;
+}
+
+START_TEST(where_positions_start) {
+    Encoding broken = *encoding_find("alibi");
+    broken.embed = shifted;
+    notices(&broken, "positions 7 later move logits");
+}
+END_TEST
+
+/* Absolute encodings must move with their positions; those of a distance, of the content, and none
+   must not. */
+START_TEST(absolute_or_not) {
+    static const char *const absolute[] = {"sinusoidal", "learned", "tupe"};
+    static const char *const relative[] = {"nope", "xpos", "pope", "shaw", "transformer_xl",
+                                           "deberta", "t5", "alibi", "hard_alibi", "kerple",
+                                           "sandwich", "cope", "fox", "stick_breaking"};
+    gemm_start();
+    for (size_t i = 0; i < sizeof absolute / sizeof *absolute; i++) {
+        const Encoding *encoding = encoding_find(absolute[i]);
+        if (encoding) ck_assert_int_gt(selftest_encoding(encoding).moved, 0);
+    }
+    for (size_t i = 0; i < sizeof relative / sizeof *relative; i++)
+        ck_assert_int_eq(selftest_encoding(encoding_find(relative[i])).moved, 0);
+}
+END_TEST
+
+START_TEST(tables_of_another) {
+    Encoding broken = *encoding_find("alibi");
+    broken.tables = encoding_find("sandwich")->tables; /* no slopes */
+    notices(&broken, "no table slope");
+    broken = *encoding_find("sinusoidal");
+    broken.tables = encoding_find("alibi")->tables;
+    notices(&broken, "no table");
+}
+END_TEST
+
+START_TEST(an_encoding_that_nobody_compared) {
+    Encoding broken = *encoding_find("nope");
+    broken.name = "new";
+    notices(&broken, "no logits of another program");
+}
+END_TEST
+
+Suite *suite_selftest(void);
+Suite *suite_selftest(void) {
+    Suite *suite = suite_create("selftest");
+    TCase *tests = tcase_create("selftest");
+    tcase_add_loop_test(tests, every_encoding, 0, (int)encoding_count);
+    tcase_add_loop_test(tests, scores_a_percent_too_large, 0, (int)encoding_count);
+    tcase_add_test(tests, wrong_gradient);
+    tcase_add_test(tests, later_tokens_seen);
+    tcase_add_test(tests, bits_that_change);
+    tcase_add_test(tests, where_positions_start);
+    tcase_add_test(tests, absolute_or_not);
+    tcase_add_test(tests, tables_of_another);
+    tcase_add_test(tests, an_encoding_that_nobody_compared);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
