@@ -25,7 +25,8 @@ static const Option root_options[] = {
 };
 
 static const Option model_options[] = {
-    {"layers", OPTION_INTEGER, FIELD(model.layers), 2, NULL, 1, 256, NULL, "transformer blocks"},
+    {"layers", OPTION_INTEGER, FIELD(model.layers), 2, NULL, 1, MODEL_LAYERS, NULL,
+     "transformer blocks"},
     {"width", OPTION_INTEGER, FIELD(model.width), 128, NULL, 1, 1048576, NULL,
      "channels of the residual stream; a multiple of heads"},
     {"heads", OPTION_INTEGER, FIELD(model.heads), 4, NULL, 1, 1024, NULL,

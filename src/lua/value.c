@@ -21,6 +21,11 @@ char *reader_value_text(lua_State *L) {
         if (isinf(lua_tonumber(L, -1))) return format_text("%g", lua_tonumber(L, -1));
         return copy_text(json_number_text(lua_tonumber(L, -1), number));
     case LUA_TNIL: return copy_text("nothing");
+    case LUA_TTABLE:
+        lua_pushnil(L);
+        if (!lua_next(L, -2)) return copy_text("an empty table");
+        lua_pop(L, 2);
+        return copy_text("a table");
     default: return format_text("a %s", lua_typename(L, type));
     }
 }

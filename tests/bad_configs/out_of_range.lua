@@ -1,6 +1,6 @@
 -- expect: tests/bad_configs/out_of_range.lua:13: seed: got -1; expected an integer from 0 to 9007199254740992
 -- expect: tests/bad_configs/out_of_range.lua:14: data_seed: got 9007199254740994; expected an integer from 0 to 9007199254740992
--- expect: tests/bad_configs/out_of_range.lua:17: model.layers: got 0; expected an integer from 1 to 256
+-- expect: tests/bad_configs/out_of_range.lua:17: model.layers: got 61; expected an integer from 1 to 60
 -- expect: tests/bad_configs/out_of_range.lua:18: model.width: got 2147483648; expected an integer from 1 to 1048576
 -- expect: tests/bad_configs/out_of_range.lua:19: model.heads: got 8.5; expected an integer from 1 to 1024
 -- expect: tests/bad_configs/out_of_range.lua:20: model.dropout: got 1; expected a number from 0 to 0.99
@@ -14,7 +14,7 @@ return {
   data_seed = 2 ^ 53 + 2,
   task = "copy",
   model = {
-    layers = 0,
+    layers = 61,
     width = 2 ^ 31,
     heads = 8.5,
     dropout = 1,
