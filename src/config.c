@@ -87,6 +87,10 @@ static const Option train_options[] = {
      "steps between checkpoints; 0: only when stopped"},
     {"snapshot_every", OPTION_INTEGER, FIELD(train.snapshot_every), 0, NULL, 0, 1e9, NULL,
      "steps between snapshots of the learned tables of positions; 0: none"},
+    {"init_from", OPTION_STRING, FIELD(train.init_from), 0, "", 0, 0, NULL,
+     "result file (run.h5) whose weights training starts from; the optimizer starts anew"},
+    {"init_sha256", OPTION_STRING, FIELD(train.init_sha256), 0, "", 0, 0, NULL,
+     "SHA-256 of that file, which must have it; default: that of the file as it is"},
     {.name = NULL},
 };
 

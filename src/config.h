@@ -67,6 +67,9 @@ typedef struct Config {
         double clip;              /* largest global norm of the gradient; 0: no clipping */
         int64_t log_every;        /* steps between lines of events.jsonl and rows of /train */
         int64_t checkpoint_every; /* steps; 0: only when stopped */
+        /* A result file whose weights training starts from ("": drawn ones), and the SHA-256 of
+           that file. */
+        char init_from[OPTION_TEXT_SIZE], init_sha256[OPTION_TEXT_SIZE];
         int64_t snapshot_every;   /* steps between snapshots of learned position tables; 0: none */
         int stage_count;
         Stage stages[CONFIG_STAGES];

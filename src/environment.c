@@ -31,21 +31,6 @@ static void find_cpu(char *to, size_t size) {
     if (file) fclose(file);
 }
 
-static void hash_binary(char hex[65]) {
-    hex[0] = 0;
-    FILE *file = fopen("/proc/self/exe", "rbe");
-    if (!file) return;
-    long size = fseek(file, 0, SEEK_END) ? -1 : ftell(file);
-    if (size > 0) {
-        char *bytes = allocate((size_t)size, 1);
-        rewind(file);
-        if (fread(bytes, 1, (size_t)size, file) == (size_t)size)
-            sha256_text(bytes, (size_t)size, hex);
-        free(bytes);
-    }
-    fclose(file);
-}
-
 int environment_cores(void) {
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
 #if defined(__linux__)
@@ -83,7 +68,7 @@ Environment environment_look(void) {
                      .blas = gemm_description(),
                      .lua = config_lua_version(),
                      .threads = 1};
-    hash_binary(e.binary_sha256);
+    if (!sha256_file("/proc/self/exe", e.binary_sha256)) *e.binary_sha256 = 0;
     find_cpu(e.cpu, sizeof e.cpu);
     struct utsname os;
     if (!uname(&os)) snprintf(e.os, sizeof e.os, "%s %s %s", os.sysname, os.release, os.machine);

@@ -9,7 +9,8 @@
 
 /* Keys that do not change a result: outside the hash. */
 static const char *const outside[] = {"name", "train.log_every", "train.checkpoint_every",
-                                      "train.snapshot_every"};
+                                      "train.snapshot_every",
+                                      "train.init_from" /* train.init_sha256 is inside */};
 
 /* Keys of train that every run says in its stages. */
 static const char *const in_stages[] = {"train.steps", "train.length", "train.batch"};

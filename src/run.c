@@ -13,6 +13,7 @@
 #include "src/record.h"
 #include "src/report/lengths.h"
 #include "src/report/progress.h"
+#include "src/start.h"
 #include "src/stop.h"
 
 #include <dirent.h>
@@ -412,6 +413,7 @@ int run(const Config *config, const RunOptions *options) {
                 run.result_path);
         return EXIT_DONE;
     }
+    start_check(config);
     char needed[32], there[32];
     const double bytes = train_bytes(config, run.environment.threads);
     if (bytes > environment_memory())
@@ -430,6 +432,10 @@ int run(const Config *config, const RunOptions *options) {
     run.evaluations = ALLOCATE(run.record->lengths, Evaluation);
     const int64_t log_bytes = read_checkpoint(&run);
     const bool resumed = log_bytes >= 0;
+    if (!resumed) {
+        const char *reason = start_read(config, run.trainer->model);
+        if (reason) die(EXIT_FAILED, "%s: %s", config->train.init_from, reason);
+    }
     check_event(&run, events_open(&run.events, run.events_path, resumed ? log_bytes : 0,
                                   options->json));
     if (resumed && run.events.length < log_bytes)

@@ -1,8 +1,13 @@
 #include "src/sha256.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { BLOCK = 64 };
 
@@ -63,4 +68,21 @@ const char *sha256_text(const void *bytes, size_t size, char text[65]) {
 
     for (int i = 0; i < 8; i++) snprintf(text + 8 * i, 9, "%08x", state[i]);
     return text;
+}
+
+bool sha256_file(const char *path, char text[65]) {
+    /* Non-blocking: opening a pipe must not wait for its other end. */
+    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return false;
+    struct stat status;
+    int error = fstat(file, &status) ? errno : 0;
+    if (!error && !S_ISREG(status.st_mode)) error = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    const size_t size = error ? 0 : (size_t)status.st_size;
+    void *bytes = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : NULL;
+    if (bytes == MAP_FAILED) error = errno;
+    if (!error) sha256_text(bytes, size, text);
+    if (!error && size) munmap(bytes, size);
+    close(file);
+    errno = error;
+    return !error;
 }

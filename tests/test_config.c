@@ -381,6 +381,36 @@ START_TEST(test_includes) {
 }
 END_TEST
 
+/* The file that training starts from lies in the project folder, unless the command line names it;
+   its hash is part of the run, its path is not. */
+START_TEST(test_init_from) {
+    char text[128], override[128], hash[2][65];
+    snprintf(text, sizeof text, TRAIN("steps = 10, length = 16, init_from = '/etc/passwd'"));
+    const char *outside = "x.lua:1: train.init_from: /etc/passwd: lies outside of the project ";
+    ck_assert(!strncmp(config_text_refusal(text, ""), outside, strlen(outside)));
+    config_text_load(text, "train.init_from=/etc/passwd");
+    ck_assert(strstr(config_text_refusal(SMALL(""), "train.init_from=/nowhere"),
+                     "/nowhere: No such file or directory"));
+    ck_assert(strstr(config_text_refusal(SMALL(""), "train.init_from=/etc"), "Is a directory"));
+    ck_assert(strstr(config_text_refusal(SMALL(""), "train.init_sha256=12"),
+                     "train.init_from is not given"));
+    for (int changed = 0; changed < 2; changed++) {
+        snprintf(override, sizeof override, "train.init_from=%s",
+                 config_text_write("a.h5", changed ? "abc" : ""));
+        strcpy(hash[changed], config_text_load(SMALL(""), override)->sha256);
+    }
+    ck_assert_str_ne(hash[0], hash[1]);
+    const Config *c = config_text_load(SMALL(""), override);
+    /* of FIPS 180-4's example, "abc" */
+    ck_assert_str_eq(c->train.init_sha256,
+                     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    snprintf(override, sizeof override, "train.init_from=%s", config_text_write("b.h5", "abc"));
+    ck_assert_str_eq(config_text_load(SMALL(""), override)->sha256, hash[1]);
+    strcat(override, " train.init_sha256=00");
+    ck_assert(strstr(config_text_refusal(SMALL(""), override), "b.h5 has the SHA-256 ba7816bf"));
+}
+END_TEST
+
 START_TEST(test_files_that_are_no_text) {
     ck_assert_str_eq(config_text_refusal_of_file("tests/none.lua", ""),
                      "tests/none.lua: No such file or directory\n");
@@ -568,6 +598,7 @@ Suite *suite_config(void) {
     tcase_add_test(values, test_mixed_lengths);
     tcase_add_loop_test(values, test_learning_rate, 0, CURVES);
     tcase_add_test(values, test_includes);
+    tcase_add_test(values, test_init_from);
     tcase_add_test(values, test_files_that_are_no_text);
     tcase_add_test(values, test_shipped_configs);
     suite_add_tcase(suite, values);

@@ -37,6 +37,7 @@ START_TEST(test_json) {
         "\"task\":{\"alphabet\":10,\"kind\":\"copy\",\"repeats\":true,\"slots\":false},"
         "\"train\":{\"accumulate\":1,\"beta1\":0.9,\"beta2\":0.999,\"checkpoint_every\":200,"
         "\"clip\":0.3333333333333333,\"decay\":\"constant\",\"epsilon\":1e-8,\"final_rate\":0,"
+        "\"init_from\":\"\",\"init_sha256\":\"\","
         "\"learning_rate\":0.0003,\"log_every\":10,\"snapshot_every\":0,\"stage_warmup\":20,"
         "\"stages\":[{\"batch\":0,\"length\":{\"from\":8,\"to\":16},\"steps\":5,"
         "\"task\":{\"alphabet\":10,\"repeats\":false,\"slots\":false}},"
@@ -127,7 +128,8 @@ static char *without(const char *text, const char *part) {
 /* The hash is that of the JSON without the keys that change no result. */
 START_TEST(test_hash) {
     static const char *const outside[] = {"\"name\":\"x\",", "\"log_every\":10,",
-                                          "\"checkpoint_every\":200,", "\"snapshot_every\":0,"};
+                                          "\"checkpoint_every\":200,", "\"snapshot_every\":0,",
+                                          "\"init_from\":\"\","};
     const Config *c = config_text_load(small, "seed=12");
     char *json = copy_text(c->resolved_json), digits[65];
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {

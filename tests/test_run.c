@@ -2,6 +2,8 @@
    program, with its signals and exit codes, is in tests/test_run.sh. */
 #include "src/lua/config.h"
 #include "src/record.h"
+#include "src/sha256.h"
+#include "src/start.h"
 #include "src/train.h"
 
 #include <check.h>
@@ -133,6 +135,105 @@ START_TEST(learned_rows_are_counted) {
 }
 END_TEST
 
+static const real *value_of(const Trainer *t, const char *name, const Parameter **parameter) {
+    for (int i = 0; i < t->model->parameter_count; i++)
+        if (!strcmp(t->model->parameters[i].name, name)) {
+            *parameter = &t->model->parameters[i];
+            return t->model->values + t->model->parameters[i].offset;
+        }
+    ck_abort_msg("no parameter %s", name);
+}
+
+/* Another run starts from the weights of a result: the same bits, moments of 0, and a longer table
+   whose new rows are what past_end says. What a run starts from is part of its name; where the file
+   lies is not. */
+START_TEST(weights_of_another_run) {
+    enum { ROWS = 24, LONGER = 40, WIDTH = 16 };
+    store_start();
+    char path[] = "/tmp/harness-test-XXXXXX.h5", copy[] = "/tmp/harness-test-XXXXXX.h5";
+    ck_assert_int_ge(mkstemps(path, 3), 0);
+    ck_assert_int_ge(mkstemps(copy, 3), 0);
+    Config base = load("tests/resume.lua", 0, NULL);
+    const Environment environment = environment_look();
+    Trainer *old = train_create(&base);
+    Record *record = record_create(&base, old->model);
+    while (old->step < 6) step(old, record);
+    for (int files = 0; files < 2; files++)
+        ck_assert_int_eq(record_write(record, old, &environment, NULL, true, "done",
+                                      files ? copy : path), 0);
+
+    char from[100], from_copy[100];
+    snprintf(from, sizeof from, "train.init_from=%s", path);
+    snprintf(from_copy, sizeof from_copy, "train.init_from=%s", copy);
+    const char *overrides[] = {from, "model.encoding.positions=40",
+                               "model.encoding.past_end=clamp"};
+    Config config = load("tests/resume.lua", 3, overrides);
+    ck_assert_ptr_null(start_refuse(&config));
+    Trainer *t = train_create(&config);
+    ck_assert_ptr_null(start_read(&config, t->model));
+    for (int i = 0; i < old->model->parameter_count; i++) {
+        const Parameter *p = &old->model->parameters[i], *q;
+        const real *found = value_of(t, p->name, &q);
+        ck_same(p->name, found, old->model->values + p->offset, p->count * sizeof(real));
+        if (strcmp(p->name, "encoding/learned/table") != 0) continue;
+        ck_assert_uint_eq(q->dims[0], LONGER);
+        for (size_t row = ROWS; row < LONGER; row++)
+            ck_same("a new row", found + row * WIDTH, found + (ROWS - 1) * WIDTH,
+                    WIDTH * sizeof(real));
+    }
+    for (size_t i = 0; i < t->model->count; i++)
+        ck_assert(t->moment1[i] == 0 && t->moment2[i] == 0);
+    ck_assert_ptr_null(train_step(t));
+
+    /* Read again from its own resolved JSON it is the same run, and needs the file no more. */
+    Config again;
+    Mistakes mistakes;
+    ck_assert(
+        config_load_json(config.resolved_json, config.lua, "run.h5", 0, NULL, &again, &mistakes));
+    ck_assert_str_eq(again.sha256, config.sha256);
+    config_free(&again);
+    Config drawn = load("tests/resume.lua", 2, overrides + 1);
+    ck_assert_str_ne(drawn.sha256, config.sha256);
+    config_free(&drawn);
+    overrides[0] = from_copy;
+    Config other_place = load("tests/resume.lua", 3, overrides);
+    char hash[65];
+    ck_assert(sha256_file(copy, hash));
+    ck_assert_str_eq(other_place.train.init_sha256, hash);
+    ck_assert_int_eq(!strcmp(other_place.sha256, config.sha256),
+                     !strcmp(other_place.train.init_sha256, config.train.init_sha256));
+    config_free(&other_place);
+
+    static const struct {
+        const char *override, *reason;
+    } refused[] = {
+        {"model.width=32", "its embedding is [9, 16], that of this model [9, 32]"},
+        {"model.layers=3", "has no parameter layer2/attention/norm/gain, which this model has"},
+        {"model.layers=1", "has a parameter layer1/attention/norm/gain, which this model has not"},
+        {"task.alphabet=7", "its embedding is [9, 16], that of this model [10, 16]"},
+        {"model.encoding.positions=24", NULL},
+        {"model.encoding=nope", NULL},
+        {"model.encoding=t5", "has no parameter encoding/t5/bias, which this model has"}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        const char *both[] = {from, refused[i].override};
+        Config wrong = load("tests/resume.lua", 2, both);
+        const char *reason = start_refuse(&wrong);
+        if (!refused[i].reason)
+            ck_assert_msg(!reason, "%s: %s", both[1], reason);
+        else
+            ck_assert_msg(reason && !strcmp(reason, refused[i].reason), "%s: %s", both[1], reason);
+        config_free(&wrong);
+    }
+    unlink(path);
+    unlink(copy);
+    train_free(t);
+    train_free(old);
+    record_free(record);
+    config_free(&config);
+    config_free(&base);
+}
+END_TEST
+
 /* A weight that is not finite is named, with the step. */
 START_TEST(not_finite_is_named) {
     Config config = load("tests/resume.lua", 0, NULL);
@@ -183,6 +284,7 @@ Suite *suite_run(void) {
     tcase_set_timeout(tests, 300);
     tcase_add_test(tests, resume_is_bitwise);
     tcase_add_test(tests, learned_rows_are_counted);
+    tcase_add_test(tests, weights_of_another_run);
     tcase_add_test(tests, not_finite_is_named);
     tcase_add_test(tests, evaluation_counts);
     suite_add_tcase(suite, tests);

@@ -65,6 +65,23 @@ start selftest
 holds 'selftest names every encoding' says out '^stick_breaking  *[0-9]* cases  ok'
 holds 'and finds them right' [ "$status" = 0 ]
 
+# Training goes on at a longer length from its weights.
+more="train.stages.2.length=32 model.encoding.past_end=interpolate"
+# shellcheck disable=SC2086 # words
+start tests/resume.lua train.init_from="$folder/run.h5" $more --output "$work/further" --quiet
+holds 'a run starts from the weights of another' [ "$status" = 0 ]
+start verify "$(result further)"
+holds 'and is a result like others' [ "$status" = 0 ]
+start forward "$(result further)" -o "$work/forward.h5" --length 32
+holds 'forward runs it' [ "$status" = 0 ]
+start tests/resume.lua train.init_from="$folder/run.h5" model.width=32 --output "$work/wide"
+holds 'weights of another shape do not fit' [ "$status" = 2 ]
+holds 'which is said' says err 'its embedding is \[9, 16\], that of this model \[9, 32\]'
+holds 'before anything is written' [ ! -e "$work/wide" ]
+start tests/resume.lua train.init_from=tests/tiny.lua --output "$work/wide"
+holds 'a text holds no weights' [ "$status" = 2 ]
+holds 'and is named' says err 'tests/tiny.lua: is not an HDF5 file'
+
 for threads in 1 3; do
     start tests/resume.lua --output "$work/threads$threads" --threads $threads --quiet
     holds "$threads threads: the same bits" same whole "threads$threads"

@@ -4,6 +4,7 @@
 #include "src/bench.h"
 #include "src/environment.h"
 #include "src/report/table.h"
+#include "src/start.h"
 #include "src/train.h"
 
 #include <math.h>
@@ -152,6 +153,7 @@ int command_check(const Command *command) {
         if (several) return code;
     }
     Config config = command_config(command);
+    start_check(&config);
     const Environment environment = environment_look();
     const Terminal terminal = terminal_look(STDOUT_FILENO, command->color);
     print_values(&config, &terminal);

@@ -3,6 +3,7 @@
 
 #include "src/examples.h"
 #include "src/lua/config.h"
+#include "src/start.h"
 #include "src/store/store.h"
 #include "src/train.h"
 
@@ -254,8 +255,11 @@ int command_forward(const Command *command) {
     Model *model;
     if (is_config(command->words[0])) {
         config = command_config(command);
+        start_check(&config);
         const ModelShape shape = train_shape(&config);
         model = model_create(&shape, config.init_seed);
+        const char *reason = start_read(&config, model);
+        if (reason) refuse(config.train.init_from, reason);
     } else {
         const char *reason = store_verify(command->words[0]);
         StoreReader *reader = reason ? NULL : store_open(command->words[0], &reason);

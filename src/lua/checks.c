@@ -1,5 +1,6 @@
 /* What follows from several keys, and what several keys make impossible together. A check is left
    out where one of its keys has a mistake already. */
+#include <errno.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 
 #include "src/json.h"
 #include "src/lua/reader.h"
+#include "src/sha256.h"
 
 enum { SCHEDULE_STEPS = 1000000, NAME_SIZE = 64 };
 #define BATCH_TOKENS 2147483647 /* rows of a matrix product are counted in 32 bits */
@@ -328,4 +330,38 @@ void checks_run(Reader *reader) {
     reader->combining = true;
     if (!reader_wrong(reader, "task")) check_task(reader, shape_is_known);
     reader->combining = false;
+}
+
+/* ---- files ------------------------------------------------------------------------------ */
+
+void checks_files(Reader *reader) {
+    Config *config = reader->config;
+    const char *path = config->train.init_from, *wanted = config->train.init_sha256;
+    const Override *override = reader_override(reader, "train.init_from");
+    const bool by_hand = override && override->text;
+    char reason[SOURCE_REASON], found[65];
+    if (reader->mistakes.count) return;
+    reader->combining = false;
+    if (!*path) {
+        if (*wanted) reader_mistake(reader, "train.init_sha256", "train.init_from is not given");
+        return;
+    }
+    if (reader->stored && !by_hand) return;
+    char *resolved = source_path(reader->sources, path, by_hand, reason);
+    if (!resolved) {
+        reader_mistake(reader, "train.init_from", "%s: %s", path, reason);
+    } else if (!sha256_file(resolved, found)) {
+        reader_mistake(reader, "train.init_from", "%s: %s", path, strerror(errno));
+    } else if (*wanted && !reader->stored && strcmp(wanted, found) != 0) {
+        reader_mistake(reader, "train.init_sha256", "%s has the SHA-256 %s", path, found);
+    } else if (strlen(resolved) >= sizeof config->train.init_from) {
+        reader_mistake(reader, "train.init_from", "its path is longer than %zu bytes",
+                       sizeof config->train.init_from - 1);
+    } else { /* where it lies, whatever the working directory is later */
+        memset(&config->train.init_from, 0, sizeof config->train.init_from);
+        memset(&config->train.init_sha256, 0, sizeof config->train.init_sha256);
+        strcpy(config->train.init_from, resolved);
+        memcpy(config->train.init_sha256, found, sizeof found);
+    }
+    free(resolved);
 }

@@ -111,6 +111,7 @@ static bool load(const char *path, const char *json, const char *lua, int overri
     config_defaults(config);
     override_split(reader, override_count, overrides);
     char reason[SOURCE_REASON];
+    reader->stored = json != NULL;
     if (json) {
         source_set(sources, path, json);
         if (lua) source_recall(sources, path, lua);
@@ -121,6 +122,7 @@ static bool load(const char *path, const char *json, const char *lua, int overri
         mistake_add(&reader->mistakes, 0, 0, format_text("%s: %s", path, reason));
     }
 
+    checks_files(reader);
     bool good = !reader->mistakes.count;
     if (good) {
         config_finish(reader, path);

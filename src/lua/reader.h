@@ -63,6 +63,7 @@ typedef struct {
     Sandbox *sandbox;
     lua_State *L;       /* of the sandbox */
     const char *prefix; /* of the config's keys in the file: "base" in a study, or "" */
+    bool stored; /* the keys are those of a result file, which need no other file any more */
     Config *config;
     Functions *functions; /* of the config; NULL: none so far */
     int recorded_count;
@@ -166,5 +167,8 @@ void generators_try(Reader *reader);
 /* checks.c: what no single key can tell; fills in what follows from other keys first. */
 void checks_complete(Reader *reader);
 void checks_run(Reader *reader);
+/* Of the files that the config names, when nothing else is wrong: outside of the sandbox and its
+   clock, because it may read gigabytes. */
+void checks_files(Reader *reader);
 
 #endif

@@ -247,10 +247,15 @@ int source_include(Sources *sources, int from, const char *name, char reason[SOU
     return to;
 }
 
+char *source_path(const Sources *sources, const char *name, bool anywhere,
+                  char reason[SOURCE_REASON]) {
+    return anywhere ? resolve(sources, name, true, reason)
+                    : resolve_from(sources, sources->project, name, reason);
+}
+
 unsigned char *source_bytes(const Sources *sources, const char *name, bool anywhere, char **path,
                             size_t *size, char reason[SOURCE_REASON]) {
-    char *resolved = anywhere ? resolve(sources, name, true, reason)
-                              : resolve_from(sources, sources->project, name, reason);
+    char *resolved = source_path(sources, name, anywhere, reason);
     if (!resolved) return NULL;
     char *bytes = read_file(resolved, SOURCE_BYTES, size, reason);
     const bool local = strcmp(sources->project, "/") && inside(sources->project, resolved);

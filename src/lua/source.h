@@ -51,6 +51,12 @@ void source_recall(Sources *sources, const char *path, const char *texts);
    or -1 with the reason. */
 int source_include(Sources *sources, int from, const char *name, char reason[SOURCE_REASON]);
 
+/* The path, with links resolved and in memory of the caller, of a file that an option names. `name`
+   starts at the project folder, which it may not leave, or (anywhere) at the working directory.
+   NULL with the reason. */
+char *source_path(const Sources *sources, const char *name, bool anywhere,
+                  char reason[SOURCE_REASON]);
+
 /* Reads the bytes of a file that an option names, in memory of the caller, and writes its path
    anew: from the project folder where it lies inside, else absolute. `name` starts at the project
    folder, which it may not leave, or (anywhere) at the working directory. NULL with the reason. */

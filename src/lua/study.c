@@ -597,6 +597,7 @@ static void make_cell(Expansion *e, int index) {
     config_defaults(&cell->config);
     override_cell(e, cell);
     sandbox_protect(reader->sandbox, read_cell, e, &reader->mistakes);
+    checks_files(reader);
     const MistakeList *mistakes = &reader->mistakes;
     if (!mistakes->count) generators_try(reader);
     if (!mistakes->count) {

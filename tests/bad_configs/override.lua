@@ -1,6 +1,6 @@
 -- expect: command line: model.head=3: unknown key; did you mean model.heads?
 -- expect: command line: model.width=abc: got "abc" (a text); expected an integer from 1 to 1048576
--- expect: command line: train.lr=1: unknown key; there are steps, length, batch, tokens, accumulate, learning_rate, decay, final_rate, warmup, stage_warmup, weight_decay, beta1, beta2, epsilon, clip, log_every, checkpoint_every, snapshot_every, stages
+-- expect: command line: train.lr=1: unknown key; there are steps, length, batch, tokens, accumulate, learning_rate, decay, final_rate, warmup, stage_warmup, weight_decay, beta1, beta2, epsilon, clip, log_every, checkpoint_every, snapshot_every, init_from, init_sha256, stages
 -- expect: command line: train.steps=1.5: got 1.5; expected an integer from 1 to 1000000000
 -- expect: command line: name=a=b: got "a=b"; expected 1 to 64 of A-Z a-z 0-9 . _ - with no dot first
 -- expect: command line: model.encoding.bas=5: unknown key; did you mean model.encoding.base?
