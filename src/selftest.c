@@ -196,6 +196,13 @@ static const Published published[] = {
     {"rope", "", 1, 16, false, ONES, "wavelength", 1, 1, {{7, 19869.1765}}},
     {"rope", "", 1, 32, false, ONES, "wavelength", 1, 1, {{15, 35332.9475}}},
     {"rope", "", 1, 64, false, ONES, "wavelength", 1, 1, {{31, 47117.2427}}},
+    /* scalings of rope: YaRN's ramp in its code, Llama 3's */
+    {"rope", "scaling=yarn factor=4 original_length=2048", 1, 64, false, ONES, "frequency", 1, 4,
+     {{9, 0.070663108}, {16, 0.0053846154}, {21, 0.00059284343}, {31, 3.3338036e-05}}},
+    {"rope", "scaling=yarn factor=4 original_length=64", 1, 32, false, ONES, "frequency", 1, 3,
+     {{0, 1}, {4, 0.04}, {8, 0.0025}}},
+    {"rope", "scaling=llama3 factor=32 original_length=8192 base=500000", 1, 64, false, ONES,
+     "frequency", 1, 3, {{0, 1}, {15, 0.00129054845}, {31, 9.41830673e-08}}},
     /* the authors' slopes for any number of heads: not sorted, not 2^(-8(h+1)/12) */
     {"alibi", "", 1, 2, false, ONES, "slope", 1, 1, {{0, 0.00390625}}},
     {"alibi", "", 2, 2, false, ONES, "slope", 1, 2, {{0, 0.0625}, {1, 0.00390625}}},

@@ -1259,6 +1259,56 @@ START_TEST(drawn_positions_are_keyed) {
 }
 END_TEST
 
+/* All N of N: randomized positions are plain ones, for every encoding. */
+START_TEST(randomized_to_the_brim_is_plain) {
+    enum { LENGTH = 40 };
+    gemm_start();
+    const PositionSource *randomized = position_source_find("randomized");
+    KindOptions options;
+    option_defaults(randomized->options, &options);
+    small_option(randomized->options, &options, "N", LENGTH);
+    real *logits[2];
+    size_t count = 0;
+    for (int drawn = 0; drawn < 2; drawn++) {
+        SmallModelOwner *owner =
+            small_model_create(&(SmallModel){.encoding = encodings[_i],
+                                             .positions = drawn ? randomized : NULL,
+                                             .position_options = drawn ? &options : NULL});
+        SmallBatch *b = small_batch_create(owner->model, 2, LENGTH, 1);
+        count = 2 * LENGTH * (size_t)owner->model->shape.vocabulary;
+        logits[drawn] = ALLOCATE(count, real);
+        b->output.logits = logits[drawn];
+        Engine *engine = engine_create(owner->model);
+        engine_forward(engine, &b->batch, &b->output);
+        b->output.logits = NULL;
+        engine_free(engine);
+        small_batch_free(b);
+        small_model_free(owner);
+    }
+    for (size_t i = 0; i < count; i++)
+        near_value(encodings[_i]->name, i, (double)logits[1][i], (double)logits[0][i],
+                   TOLERANCE_LOGITS);
+    free(logits[0]);
+    free(logits[1]);
+}
+END_TEST
+
+/* Heads of 64, base 10000, 64 tokens: how many of the 32 pairs never turn a quarter, or once. */
+START_TEST(rope_pairs_that_never_turn) {
+    Alone a;
+    alone(&a, encoding_find("rope"), 1, 64);
+    const OneTable wavelength = table_of(encoding_find("rope"), &a, "wavelength");
+    int quarter = 0, once = 0;
+    for (size_t c = 0; c < wavelength.count; c++) {
+        quarter += wavelength.values[c] > 4 * 64;
+        once += wavelength.values[c] > 64;
+    }
+    ck_assert_uint_eq(wavelength.count, 32);
+    ck_assert_int_eq(quarter, 19);
+    ck_assert_int_eq(once, 23);
+}
+END_TEST
+
 Suite *suite_encodings(void);
 Suite *suite_encodings(void) {
     Suite *suite = suite_create("encodings");
@@ -1295,6 +1345,8 @@ Suite *suite_encodings(void) {
     tcase_add_test(tests, random_floats);
     tcase_add_test(tests, shifted_starts);
     tcase_add_loop_test(tests, drawn_positions_are_keyed, 0, 3);
+    tcase_add_loop_test(tests, randomized_to_the_brim_is_plain, 0, (int)encoding_count);
+    tcase_add_test(tests, rope_pairs_that_never_turn);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,5 +1,6 @@
 /* relative: encodings in which distance meets content (shaw, transformer_xl, deberta), against the
    papers' formulas, other people's code, and what must hold between them. */
+#include "tests/attention_probe.h"
 #include "tests/golden.h"
 #include "tests/tolerance.h"
 #include "tests/vectors/packages.h"
@@ -100,6 +101,66 @@ START_TEST(both_ways_of_tiles_agree) {
 }
 END_TEST
 
+/* B34: the matrix of scores filled with the distance itself, of one head of width 2 whose q or k is
+   (1, 0) everywhere and whose tables hold their own distance: entry (i, j) is i - j, also where a
+   key comes after the query; no reshaping mixes rows up. */
+START_TEST(entries_are_distances) {
+    enum { TOKENS = 3 };
+    static const double one[2 * TOKENS] = {1, 0, 1, 0, 1, 0}, zero[2 * TOKENS] = {0};
+    static const real identity[4] = {1, 0, 0, 1};
+    static const struct {
+        const char *encoding, *options, *projection;
+        int half; /* rows of the table before the one of distance 0 */
+        bool query;
+        double factor; /* of i - j */
+    } cases[] = {
+        {"shaw", "clip=4 values=false", NULL, 4, true, -0.70710678118654752},
+        {"deberta", "span=4 terms=c2p", "key", 4, true, 0.5},
+        {"deberta", "span=4 terms=p2c", "query", 4, false, -0.5},
+        {"deberta", "span=4 terms=p2c p2c_index=code", "query", 4, false, 0.5},
+        {"transformer_xl", "", "w", 0, true, 0},
+    };
+    for (size_t c = 0; c < COUNT(cases); c++)
+        for (int both_ways = 0; both_ways < 2; both_ways++) {
+            const Encoding *e = encoding_find(cases[c].encoding);
+            const KindOptions chosen = golden_options(e, cases[c].options);
+            SmallModelOwner *owner = small_model_create(&(SmallModel){.encoding = e,
+                                                                      .encoding_options = &chosen,
+                                                                      .layers = 1,
+                                                                      .heads = 1,
+                                                                      .head_width = 2,
+                                                                      .bidirectional = both_ways});
+            if (cases[c].projection)
+                memcpy(probe_parameter(owner->model, cases[c].projection), identity,
+                       sizeof identity);
+            if (cases[c].half) {
+                real *table = probe_parameter(owner->model, strcmp(e->name, "shaw") ? "table"
+                                                                                    : "key");
+                for (int n = 0; n < 2 * cases[c].half; n++) {
+                    table[2 * n] = (real)(n - cases[c].half);
+                    table[2 * n + 1] = 0;
+                }
+            } else { /* W r is sin, cos of the distance */
+                memset(probe_parameter(owner->model, "u"), 0, 2 * sizeof(real));
+                memset(probe_parameter(owner->model, "v"), 0, 2 * sizeof(real));
+            }
+            double score[TOKENS * TOKENS];
+            attention_probe(owner->model, &(AttentionProbe){.length = TOKENS,
+                                                            .q = cases[c].query ? one : zero,
+                                                            .k = cases[c].query ? zero : one,
+                                                            .v = zero,
+                                                            .score = score});
+            for (int i = 0; i < TOKENS; i++)
+                for (int j = 0; j < (both_ways ? TOKENS : i + 1); j++)
+                    ck_assert_double_eq_tol(score[i * TOKENS + j],
+                                            cases[c].half ? cases[c].factor * (i - j)
+                                                          : sin(i - j) / sqrt(2),
+                                            TOLERANCE_ATTENTION);
+            small_model_free(owner);
+        }
+}
+END_TEST
+
 /* Shaw: k in front of the clip's end each distance has a row of its own, behind it none. */
 START_TEST(beyond_the_clip_all_keys_are_alike) {
     GoldenAttention a = golden_attention("shaw", "clip=3 values=false", LENGTH, true, NULL, 1);
@@ -195,6 +256,7 @@ Suite *suite_relative(void) {
     tcase_add_loop_test(properties, without_parameters_it_is_nope, 0, 4);
     tcase_add_loop_test(properties, only_distances_count, 0, COUNT(variants));
     tcase_add_loop_test(properties, both_ways_of_tiles_agree, 0, COUNT(variants));
+    tcase_add_test(properties, entries_are_distances);
     tcase_add_test(properties, beyond_the_clip_all_keys_are_alike);
     tcase_add_test(properties, indices_of_position_to_content_differ);
     tcase_add_test(properties, scale_counts_the_terms);
