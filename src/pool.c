@@ -37,6 +37,9 @@ struct Pool {
 
 Pool *pool_create(int most_workers, const PoolEvents *events) {
     Pool *pool = ALLOCATE(1, Pool);
+    /* LIBXSMM sets OMP_PROC_BIND of the process; with it every worker would bind itself to the same
+       first core. */
+    setenv("OMP_PROC_BIND", "false", 1);
     *pool = (Pool){.events = *events,
                    .most = most_workers,
                    .workers = ALLOCATE((size_t)most_workers, Worker)};

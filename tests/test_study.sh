@@ -138,6 +138,13 @@ parent=$!
 while [ "$(find "$work/endless" -name events.jsonl 2>/dev/null | wc -l)" -lt 2 ]; do
     sleep 0.1
 done
+cores() { # cores PROCESS...: what each may use, said once where all may use the same
+    for process; do sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' "/proc/$process/status"; done |
+        sort -u
+}
+# shellcheck disable=SC2046
+holds 'no worker is bound to fewer cores than the study' \
+    [ "$(cores $(workers endless))" = "$(cores $$)" ]
 kill -KILL "$(workers endless | grep -vx $parent | head -n 1)"
 while ! says parent.err 'failed (killed by signal 9)'; do sleep 0.1; done
 while [ "$(find "$work/endless" -name events.jsonl | wc -l)" -lt 3 ]; do sleep 0.1; done
