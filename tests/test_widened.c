@@ -129,8 +129,9 @@ END_TEST
 START_TEST(tupe_relative_adds_the_bias_of_t5) {
     double there[LENGTH], apart = 0;
     for (size_t i = 0; i < LENGTH; i++) there[i] = (double)i + 100;
-    GoldenAttention a = golden_attention("tupe", "relative=0", LENGTH, _i, NULL, 1);
-    GoldenAttention r = golden_attention("tupe", "relative=1 max_distance=90", LENGTH, _i, NULL, 1);
+    GoldenAttention a = golden_attention("tupe", "relative=false", LENGTH, _i, NULL, 1);
+    GoldenAttention r =
+        golden_attention("tupe", "relative=true max_distance=90", LENGTH, _i, NULL, 1);
     const Encoding *e = encoding_find("t5");
     const KindOptions chosen = golden_options(e, "max_distance=90");
     SmallModelOwner *t5 = small_model_create(&(SmallModel){.encoding = e,
@@ -148,7 +149,7 @@ START_TEST(tupe_relative_adds_the_bias_of_t5) {
     for (size_t i = 0; i < GOLDEN_HEADS * LENGTH * LENGTH; i++)
         if (!isinf(score[i]))
             ck_assert_double_eq_tol(r.score[i] - a.score[i], score[i], TOLERANCE(4e-6, 1e-13));
-    GoldenAttention shifted = golden_attention("tupe", "relative=1 max_distance=90", LENGTH, _i,
+    GoldenAttention shifted = golden_attention("tupe", "relative=true max_distance=90", LENGTH, _i,
                                                there, 1);
     for (size_t i = 0; i < GOLDEN_HEADS * LENGTH * LENGTH; i++)
         if (!isinf(r.score[i])) apart = fmax(apart, fabs(r.score[i] - shifted.score[i]));
@@ -208,7 +209,7 @@ START_TEST(tupe_says_where_it_ends) {
     ck_assert_ptr_nonnull(tupe->defined(&shape, 65, 100));
     chosen = golden_options(tupe, "buckets=32 max_distance=16"); /* not looked at */
     ck_assert_ptr_null(tupe->refuse(&shape));
-    chosen = golden_options(tupe, "buckets=32 max_distance=16 relative=1");
+    chosen = golden_options(tupe, "buckets=32 max_distance=16 relative=true");
     ck_assert_str_eq(tupe->refuse(&shape), "max_distance = 16 with buckets = 32: it must be "
                                            "max_distance > buckets/2 = 16");
 }

@@ -67,7 +67,7 @@ for length, causal, kind, rows, past_end, relative, buckets, farthest in [
     (300, False, "plain", 47, "interpolate", 0, 32, 128),
 ]:
     p, o = tupe(length, causal, kind, rows, past_end, relative, buckets, farthest)
-    options = f"positions={rows} past_end={past_end} relative={relative}"
+    options = f"positions={rows} past_end={past_end} relative={str(bool(relative)).lower()}"
     if relative:
         options += f" buckets={buckets} max_distance={farthest}"
     header.case("tupe", options, length, o, p if length < 20 else None, causal, kind)

@@ -287,18 +287,18 @@ static const double tupe_9[] = {
 };
 
 static const GoldenCase tupe_cases[] = {
-    {"tupe", "positions=9 past_end=error relative=0", 9, 1,
+    {"tupe", "positions=9 past_end=error relative=false", 9, 1,
      true, POSITIONS_PLAIN, tupe_0, tupe_1},
-    {"tupe", "positions=12 past_end=error relative=1 buckets=8 max_distance=9", 9, 1,
+    {"tupe", "positions=12 past_end=error relative=true buckets=8 max_distance=9", 9, 1,
      false, POSITIONS_PLAIN, tupe_2, tupe_3},
-    {"tupe", "positions=4 past_end=interpolate relative=1 buckets=6 max_distance=9", 9, 1,
+    {"tupe", "positions=4 past_end=interpolate relative=true buckets=6 max_distance=9", 9, 1,
      true, POSITIONS_PLAIN, tupe_4, tupe_5},
-    {"tupe", "positions=300 past_end=error relative=1 buckets=32 max_distance=128", 300, 23,
+    {"tupe", "positions=300 past_end=error relative=true buckets=32 max_distance=128", 300, 23,
      true, POSITIONS_PLAIN, NULL, tupe_6},
-    {"tupe", "positions=2100 past_end=error relative=1 buckets=32 max_distance=128", 300, 23,
+    {"tupe", "positions=2100 past_end=error relative=true buckets=32 max_distance=128", 300, 23,
      false, POSITIONS_GAPS, NULL, tupe_7},
-    {"tupe", "positions=310 past_end=clamp relative=0", 300, 23,
+    {"tupe", "positions=310 past_end=clamp relative=false", 300, 23,
      true, POSITIONS_GAPS, NULL, tupe_8},
-    {"tupe", "positions=47 past_end=interpolate relative=0", 300, 23,
+    {"tupe", "positions=47 past_end=interpolate relative=false", 300, 23,
      false, POSITIONS_PLAIN, NULL, tupe_9},
 };
