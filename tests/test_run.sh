@@ -141,6 +141,33 @@ wait $owner
 holds 'the command that goes on is printed' says err '^ *./harness tests/resume.lua seed=8'
 holds 'without --fresh' [ "$(grep -c -- --fresh "$work/err")" = 0 ]
 
+# Functions of a config: stopped and gone on with, read again from the result, and failing.
+start tests/functions.lua --output "$work/functions" --threads 2 --quiet
+holds 'a run with functions ends' [ "$status" = 0 ]
+sed 's/-- fault/if rng:below(500) == 0 then error("late") end/' tests/functions.lua \
+    >"$work/functions.lua"
+start "$work/functions.lua" --output "$work/faulty" --quiet
+holds 'a fault in one ends the run with 1' [ "$status" = 1 ]
+holds 'it says where' \
+    says err 'step [0-9]*, item [0-9]*: .*functions.lua:12: task.generate: length [0-9]*: late'
+holds 'the log says it too' grep -q '"failed".*late' "$(find "$work/faulty" -name events.jsonl)"
+holds 'and a checkpoint is left' [ -n "$(find "$work/faulty" -name 'checkpoint-*.h5')" ]
+"$program" tests/functions.lua --output "$work/broken" --quiet \
+    >"$work/out" 2>"$work/err" </dev/null &
+broken=$!
+while [ -z "$(find "$work/broken" -name 'checkpoint-*.h5' 2>/dev/null)" ] &&
+    kill -0 $broken 2>/dev/null; do :; done
+kill -9 $broken 2>/dev/null
+wait $broken 2>/dev/null
+start tests/functions.lua --output "$work/broken" --quiet
+holds 'killed and gone on with: the same bits' same functions broken
+start forward "$(result functions)" -o "$work/functions.h5" --length 16
+holds 'forward reads the functions from the result' [ "$status" = 0 ]
+start forward "$(result functions)" -o "$work/functions.h5" --length 24
+holds 'at its own lengths' says err 'evaluate.lengths=24 adds it'
+start forward "$(result functions)" -o "$work/functions.h5" --length 24 evaluate.lengths=24
+holds 'or at those that are asked for' [ "$status" = 0 ]
+
 # Mistakes write nothing.
 start tests/resume.lua model.head=3 model.width=15 --output "$work/never"
 holds 'mistakes end with 2' [ "$status" = 2 ]
