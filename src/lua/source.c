@@ -175,7 +175,7 @@ void source_recall(Sources *sources, const char *path, const char *texts) {
         }
         char *text = format_text("%.*s", (int)(end - texts), texts);
         source_set(sources, name, text);
-        sources->list[sources->count - 1].places.count = 0; /* sandbox_run reads its places */
+        places_free(&sources->list[sources->count - 1].places); /* sandbox_run reads them */
         free(text);
         free(name);
         name = NULL;
