@@ -246,7 +246,8 @@ START_TEST(test_rates) {
        alibi: nothing yet */
     double losses[18];
     for (int c = 0; c < 18; c++) losses[c] = (double)NAN;
-    static const double of[2][2][3] = {{{1, 2, 3}, {9, 2.5, 3.5}}, {{0.1, 5, 6}, {NAN, 5, 4}}};
+    static const double of[2][2][3] = {{{1, 2, 3}, {9, 2.5, 3.5}},
+                                       {{0.1, 5, 6}, {(double)NAN, 5, 4}}};
     for (int group = 0; group < 2; group++)
         for (int seed = 0; seed < 2; seed++)
             for (int rate = 0; rate < 3; rate++)
