@@ -120,7 +120,7 @@ void golden_compare(const GoldenCase *c) {
 
 void golden_gradients(const char *encoding, const char *options) {
     enum { LENGTH = 290, STRIDE = 7 };
-    const Encoding *e = encoding_find(encoding);
+    const Encoding *e = tested_find(encoding);
     const KindOptions chosen = golden_options(e, options);
     for (int both_ways = 0; both_ways < (e->needs_causal ? 1 : 2); both_ways++)
         for (int jumps = 0; jumps < 2; jumps++) {

@@ -296,7 +296,7 @@ const LinearOptions *tested_linear(const Encoding *encoding) {
 /* ---- all ----------------------------------------------------------------------------------- */
 
 static const Encoding *const hooks[] = {&encoding_cosine, &encoding_window, &encoding_rows,
-                                        &encoding_count_behind};
+                                        &encoding_count_behind, &encoding_distance_table};
 
 enum { HOOKS = sizeof hooks / sizeof *hooks };
 

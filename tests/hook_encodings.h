@@ -28,6 +28,9 @@ size_t hook_row(double distance);
 #define HOOK_STEP 0.01
 extern const Encoding encoding_count_behind;
 
+/* The worked example of docs/adding-an-encoding.md (example_encoding.c). */
+extern const Encoding encoding_distance_table;
+
 /* Encodings of the registry under other names: a small model that has one is a model of linear
    attention: every one that acts at the embedding or rotates, with each feature map and, where it
    rotates, each order. */
@@ -35,7 +38,7 @@ size_t linear_encodings(void); /* how many */
 const Encoding *linear_encoding(size_t index);
 const LinearOptions *tested_linear(const Encoding *encoding); /* NULL: softmax */
 
-/* The registry, then the four above, then some of linear attention. */
+/* The registry, then the five above, then some of linear attention. */
 size_t tested_encodings(void); /* how many */
 const Encoding *tested_encoding(size_t index);
 /* One of all of these by its name, or NULL. */
