@@ -2,8 +2,8 @@
 
        score_ij = q_i · k_j / sqrt(d) + B[|i - j|, h]
 
-   B[N, heads] is shared by all layers and starts at 0. There is no row for distances from N on: such
-   lengths are not defined. A bidirectional model sees |i - j| alone and cannot tell left from
+   B[N, heads] is shared by all layers and starts at 0. There is no row for distances from N on:
+   such lengths are not defined. A bidirectional model sees |i - j| alone and cannot tell left from
    right. */
 #include "encodings/rows.h"
 
