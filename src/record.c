@@ -340,7 +340,7 @@ int record_write(Record *r, const Trainer *t, const Environment *environment,
         tables[i] = (ResultTable){
             .table = own->table,
             .update_count = own->parameter >= 0 ? t->update_count[own->parameter] : NULL,
-            .snapshots = own->snapshots};
+            .snapshots = r->snapshot_rows ? own->snapshots : NULL};
     }
     const size_t parameters = (size_t)model->parameter_count;
     ResultParameter *arrays = ALLOCATE(parameters, ResultParameter);

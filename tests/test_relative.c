@@ -13,6 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+/* B34 among them: transformer_xl reads the distance i - j, causal and both ways. */
 START_TEST(papers) { golden_compare(&relative_cases[_i]); }
 END_TEST
 

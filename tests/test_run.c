@@ -157,7 +157,7 @@ START_TEST(weights_of_another_run) {
     const Environment environment = environment_look();
     Trainer *old = train_create(&base);
     Record *record = record_create(&base, old->model);
-    while (old->step < 6) step(old, record);
+    while (old->step < 2) step(old, record); /* before the first snapshot */
     for (int files = 0; files < 2; files++)
         ck_assert_int_eq(record_write(record, old, &environment, NULL, true, "done",
                                       files ? copy : path), 0);
