@@ -101,7 +101,8 @@ void sandbox_run(Sandbox *sandbox, int index) {
     char name[16];
     snprintf(name, sizeof name, "=%d", index);
     if (luaL_loadbufferx(L, source->text, strlen(source->text), name, "t") != LUA_OK) lua_error(L);
-    if (!source->places.count) source->places = places_scan(source->text);
+    places_free(&source->places); /* those of a text that is not run, only there */
+    source->places = places_scan(source->text);
     lua_call(L, 0, 1);
 }
 

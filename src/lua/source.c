@@ -175,7 +175,6 @@ void source_recall(Sources *sources, const char *path, const char *texts) {
         }
         char *text = format_text("%.*s", (int)(end - texts), texts);
         source_set(sources, name, text);
-        places_free(&sources->list[sources->count - 1].places); /* sandbox_run reads them */
         free(text);
         free(name);
         name = NULL;
