@@ -65,7 +65,8 @@ def test_config_is_text(file):
 
 def test_members_keep_their_order(file):
     top = [name for name in file if name != "decay"]  # only where it was measured
-    assert top == ["config", "environment", "train", "evaluate", "position", "parameters"]
+    assert top == ["config", "environment", "train", "evaluate", "validate", "position",
+                   "parameters"]
     assert list(file["train"]) == TRAIN
     assert list(file["evaluate/final"]) == FINAL
     order = h5py.h5p.CRT_ORDER_TRACKED | h5py.h5p.CRT_ORDER_INDEXED
