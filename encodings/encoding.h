@@ -166,8 +166,9 @@ typedef struct Encoding {
     double (*scale)(const EncodingShape *shape);              /* NULL: 1 / sqrt(head_width) */
     double (*token_scale)(const EncodingShape *shape);        /* of token embeddings, before embed
                                                                  adds to them; NULL: 1 */
-    size_t (*window)(const EncodingShape *shape, int head);   /* NULL: no window. A key is visible
-                                                                 iff 0 <= distance < window */
+    size_t (*window)(const EncodingShape *shape, int head);   /* NULL, or SIZE_MAX for a head: no
+                                                                 window. A key is visible iff
+                                                                 0 <= distance < window */
     size_t (*table_size)(const EncodingShape *shape, size_t length);     /* reals begin writes */
     size_t (*prepared_size)(const EncodingShape *shape, size_t length);  /* reals prepare writes */
     size_t (*slot_size)(const EncodingShape *shape, size_t length);      /* reals of a slot */

@@ -124,7 +124,7 @@ static Axis *add_axis(Expansion *e, const char *place, int count, int values) {
     Axis *axis = &e->axes[e->axis_count++];
     *axis = (Axis){.count = count, .points = ALLOCATE((size_t)count, Point)};
     snprintf(axis->place, sizeof axis->place, "%s", place);
-    for (int p = 0; p < count; p++)
+    for (int p = 0; values && p < count; p++)
         axis->points[p] = (Point){.count = values, .values = ALLOCATE((size_t)values, Value)};
     return axis;
 }

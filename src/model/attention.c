@@ -263,8 +263,8 @@ static void add_bias_backward(const Tile *t, const real *ds, size_t unit) {
 /* -inf wherever a row may not look. */
 static void mask(const Tile *t, real *s) {
     const real never = -(real)INFINITY;
-    const size_t window =
-        t->encoding->window ? t->encoding->window(t->site.shape, t->site.head) : 0;
+    size_t window = t->encoding->window ? t->encoding->window(t->site.shape, t->site.head) : 0;
+    if (window == SIZE_MAX) window = 0; /* this head has none */
     for (size_t r = 0; r < (size_t)t->block.rows; r++, s += KEY_COLUMNS) {
         const size_t limit = row_limit(t, r);
         for (size_t c = limit; c < t->products; c++) s[c] = never;
