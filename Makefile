@@ -118,9 +118,9 @@ double: ## the program and its tests with real = double: gradients to 1e-8
 	@$(FLAVOUR_MAKE) FLAVOUR=double all tests
 	@$(RUN_TESTS) $(call flavour,double)/run_tests
 
-plain: ## the program and its tests without oneDNN and LIBXSMM
+plain: ## the program without oneDNN and LIBXSMM, and the tests that multiply matrices
 	@$(FLAVOUR_MAKE) FLAVOUR=plain all tests
-	@$(RUN_TESTS) $(call flavour,plain)/run_tests
+	@$(RUN_TESTS) '$(call flavour,plain)/run_tests ops optim attention linear model selftest run'
 
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(FLAVOUR_MAKE) FLAVOUR=asan tests
