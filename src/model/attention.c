@@ -132,13 +132,17 @@ static bool outside_window(const Tile *t, size_t index) {
     const Encoding *encoding = t->encoding;
     if (!encoding->window) return false;
     const size_t window = encoding->window(t->site.shape, t->site.head);
+    if (window == SIZE_MAX) return false;
     const double *positions = t->site.positions;
     const size_t first = index * KEY_COLUMNS;
     const size_t end = least(first + KEY_COLUMNS, t->engine->batch.length);
     double lowest = positions[t->block.first], highest = positions[first];
-    for (int r = 1; r < t->block.rows; r++)
-        lowest = fmin(lowest, positions[t->block.first + (size_t)r]);
-    for (size_t c = first + 1; c < end; c++) highest = fmax(highest, positions[c]);
+    for (size_t r = 1; r < (size_t)t->block.rows; r++) {
+        const double query = positions[t->block.first + r];
+        lowest = query < lowest ? query : lowest;
+    }
+    for (size_t c = first + 1; c < end; c++)
+        highest = positions[c] > highest ? positions[c] : highest;
     return lowest - highest >= (double)window;
 }
 
