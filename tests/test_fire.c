@@ -139,8 +139,13 @@ START_TEST(both_ways_of_tiles_agree) {
                 const size_t at = (h * LENGTH + i) * LENGTH + j;
                 ck_assert_double_eq_tol(a.score[at], b.score[at], TOLERANCE(1e-5, 1e-12));
             }
-    const size_t last = (LENGTH - 1) * LENGTH;
-    ck_assert_double_ne(a.score[last], b.score[last]); /* the last row did move */
+    double change = 0; /* of the last rows, which did move */
+    for (size_t h = 0; h < GOLDEN_HEADS; h++)
+        for (size_t j = 0; j + 1 < LENGTH; j++) {
+            const size_t at = (h * LENGTH + LENGTH - 1) * LENGTH + j;
+            change = fmax(change, fabs(a.score[at] - b.score[at]));
+        }
+    ck_assert_double_gt(change, 1e-3);
     golden_attention_free(&a);
     golden_attention_free(&b);
 }
