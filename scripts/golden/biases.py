@@ -7,6 +7,8 @@ with integers, xPos is computed with complex numbers and without a centre."""
 
 import numpy as np
 
+from buckets import bucket
+
 
 def slopes(heads):
     """get_slopes of ofirpress/attention_with_linear_biases."""
@@ -15,24 +17,6 @@ def slopes(heads):
         start = 2 ** (-(2 ** -(np.log2(heads) - 3)))
         return [start * start**i for i in range(heads)]
     return slopes(power) + slopes(2 * power)[0::2][: heads - power]
-
-
-def bucket_of_side(distance, buckets, farthest):
-    """floor(log(n/e) / log(M/e) * s) >= k  <=>  n^s e^k >= M^k e^s, in integers."""
-    exact = buckets // 2
-    if distance < exact:
-        return distance
-    s, k = buckets - exact, 0
-    while k + 1 < s and distance**s * exact ** (k + 1) >= farthest ** (k + 1) * exact**s:
-        k += 1
-    return exact + k
-
-
-def bucket(distance, causal, buckets, farthest):
-    if causal:
-        return bucket_of_side(max(distance, 0), buckets, farthest)
-    after = buckets // 2 if distance < 0 else 0
-    return after + bucket_of_side(abs(distance), buckets // 2, farthest)
 
 
 def wave(count, rate, phase):

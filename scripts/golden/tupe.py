@@ -6,25 +6,8 @@ import math
 
 import numpy as np
 
+from buckets import bucket
 from inputs import D, HEADS, WIDTH, Header, parameter, places, softmax, tokens
-
-
-def bucket_of_side(n, buckets, farthest):
-    """As in biases.py: floor(log(n/e) / log(M/e) * s) >= k  <=>  n^s e^k >= M^k e^s."""
-    exact = buckets // 2
-    if n < exact:
-        return n
-    s, k = buckets - exact, 0
-    while k + 1 < s and n**s * exact ** (k + 1) >= farthest ** (k + 1) * exact**s:
-        k += 1
-    return exact + k
-
-
-def bucket(distance, causal, buckets, farthest):
-    if causal:
-        return bucket_of_side(max(distance, 0), buckets, farthest)
-    after = buckets // 2 if distance < 0 else 0
-    return after + bucket_of_side(abs(distance), buckets // 2, farthest)
 
 
 def tupe(length, causal, kind, rows, past_end, relative, buckets, farthest):
