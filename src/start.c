@@ -37,7 +37,7 @@ static const char *shape_text(const Parameter *p, char text[96]) {
 
 /* Whether the encoding can fill the longer table from the shorter one. */
 static bool grows(const Model *from, const Model *to, const Parameter *old, const Parameter *p) {
-    bool same = old->rank == p->rank && p->encoding_index >= 0 && to->shape.encoding->extend &&
+    bool same = old->rank == p->rank && p->counts_rows && to->shape.encoding->extend &&
                 from->shape.encoding == to->shape.encoding && old->dims[0] < p->dims[0];
     for (int axis = 1; axis < p->rank; axis++) same &= old->dims[axis] == p->dims[axis];
     return same;
@@ -86,7 +86,11 @@ static bool same_layout(const Model *from, const Model *to) {
                                  option_word(layout->words, *here, new));
 }
 
+/* Heads are no axis of most weights, but weights have learned which channels make a head. */
 static bool take_all(StoreReader *reader, const Model *from, Model *to) {
+    if (from->shape.heads != to->shape.heads)
+        return no("was trained with %d heads, this model has %d", from->shape.heads,
+                  to->shape.heads);
     for (int i = 0; i < from->parameter_count; i++) {
         const Parameter *old = &from->parameters[i];
         if (old->encoding_index < 0 && !find(to, old->name))

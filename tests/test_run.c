@@ -211,6 +211,7 @@ START_TEST(weights_of_another_run) {
         {"model.layers=3", "has no parameter layer2/attention/norm/gain, which this model has"},
         {"model.layers=1", "has a parameter layer1/attention/norm/gain, which this model has not"},
         {"task.alphabet=7", "its embedding is [9, 16], that of this model [10, 16]"},
+        {"model.heads=4", "was trained with 2 heads, this model has 4"},
         {"model.encoding.positions=24", NULL},
         {"model.encoding=nope", NULL},
         {"model.encoding=t5", "has no parameter encoding/t5/bias, which this model has"}};
