@@ -422,6 +422,22 @@ START_TEST(identity) {
 }
 END_TEST
 
+/* A study compares the seeds of one task: the function is the same for all of them. */
+START_TEST(one_task_for_all_seeds) {
+    char *parts[2];
+    for (int seed = 0; seed < 2; seed++) {
+        const char *json =
+            config_text_load(MODEL(COPY, "", "16"), seed ? "seed=2" : "seed=1")->resolved_json;
+        const char *from = strstr(json, "\"task\":"), *to = strstr(json, "\"train\":");
+        ck_assert(from && to > from && strstr(from, "sha256"));
+        parts[seed] = format_text("%.*s", (int)(to - from), from);
+    }
+    ck_assert_str_eq(parts[0], parts[1]);
+    free(parts[0]);
+    free(parts[1]);
+}
+END_TEST
+
 /* ---- from a result file --------------------------------------------------------------------- */
 
 #define EVERYTHING                                                                                 \
@@ -524,6 +540,7 @@ Suite *suite_functions(void) {
     TCase *record = tcase_create("record");
     tcase_add_checked_fixture(record, config_text_open, config_text_close);
     tcase_add_loop_test(record, identity, 0, COUNT(identities));
+    tcase_add_test(record, one_task_for_all_seeds);
     tcase_add_test(record, read_again);
     tcase_add_test(record, stages_read_again);
     suite_add_tcase(suite, record);

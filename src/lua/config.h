@@ -17,7 +17,7 @@ typedef struct {
 /* Reads the file and the overrides ("model.width=256") into *config. Returns true, or false with
    every mistake in *mistakes (config is then empty); the caller frees mistakes->text. Writes no
    file. The text runs in a sandbox with limits on memory and time (src/lua/sandbox.h), and no
-   config, however wrong, ends the process. Uses SIGALRM while it runs: one call at a time. */
+   config, however wrong, ends the process. Uses SIGPROF while it runs: one call at a time. */
 bool config_load(const char *path, int override_count, const char *const *overrides, Config *config,
                  Mistakes *mistakes);
 
