@@ -2,27 +2,7 @@
 # test_study.sh PROGRAM: studies as a user starts, stops, changes and repeats them. Ends with
 # "N passed, N failed".
 set -u
-program=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-
-holds() { # holds "WHAT" CONDITION...
-    what=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "not so: $what ($*)"
-        tail -n 5 "$work/out" "$work/err" 2>/dev/null
-    fi
-}
-start() { # start ARGUMENT...: output in $work/out and err, exit code in $status
-    status=0
-    "$program" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
-}
-says() { grep -q -e "$2" "$work/$1"; }
+. tests/program.sh
 results() { find "$work/$1" -name run.h5 | wc -l; }
 sums() { find "$work/$1" -name run.h5 -exec cksum {} + | sort; }
 # Processes of this test that work on a folder; none of them is left when their parent is gone.
