@@ -104,33 +104,37 @@ FLAVOUR_MAKE = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFL
 SETUP = $(if $(HARNESS_NO_SETUP),,scripts/setup.sh tests)
 RUN_TESTS = scripts/run_tests.sh
 flavour = $(OUT)-$(1)
+# A command a suite: they run side by side.
+SUITES = $(shell sed -n 's/^SUITE(\(.*\))$$/\1/p' tests/suites.h)
+suites = $(foreach suite,$(or $(2),$(SUITES)),'$(1)/run_tests $(suite)')
 
 check: ## all tests, after installing what they need: float, double, whole runs, launcher, lint
 	@$(SETUP)
 	@$(FLAVOUR_MAKE) all tests
 	@$(FLAVOUR_MAKE) FLAVOUR=double tests
 	@$(FLAVOUR_MAKE) .venv/installed
-	@$(RUN_TESTS) $(OUT)/run_tests $(call flavour,double)/run_tests \
-	    'tests/test_files.sh $(OUT)/harness' 'tests/test_run.sh $(OUT)/harness' \
-	    'tests/test_study.sh $(OUT)/harness' tests/test_launcher.sh tests/test_lint.sh
+	@$(RUN_TESTS) tests/test_launcher.sh 'tests/test_study.sh $(OUT)/harness' \
+	    'tests/test_run.sh $(OUT)/harness' 'tests/test_files.sh $(OUT)/harness' \
+	    $(call suites,$(call flavour,double)) $(call suites,$(OUT)) tests/test_lint.sh
 
 double: ## the program and its tests with real = double: gradients to 1e-8
 	@$(FLAVOUR_MAKE) FLAVOUR=double all tests
-	@$(RUN_TESTS) $(call flavour,double)/run_tests
+	@$(RUN_TESTS) $(call suites,$(call flavour,double))
 
 plain: ## the program without oneDNN and LIBXSMM, and the tests that multiply matrices
 	@$(FLAVOUR_MAKE) FLAVOUR=plain all tests
-	@$(RUN_TESTS) '$(call flavour,plain)/run_tests ops optim attention linear model selftest run'
+	@$(RUN_TESTS) \
+	    $(call suites,$(call flavour,plain),ops optim attention linear model selftest run)
 
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(FLAVOUR_MAKE) FLAVOUR=asan tests
 	@LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0 \
-	    $(RUN_TESTS) $(call flavour,asan)/run_tests
+	    $(RUN_TESTS) $(call suites,$(call flavour,asan))
 
 tsan: ## the tests under ThreadSanitizer: clang, libomp and its Archer (gcc's runtime misleads it)
 	@$(FLAVOUR_MAKE) CC=clang FLAVOUR=tsan tests
 	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
-	    $(RUN_TESTS) $(BUILD)/$(ISA)-clang-tsan/run_tests
+	    $(RUN_TESTS) $(call suites,$(BUILD)/$(ISA)-clang-tsan)
 
 check-learning: ## trains the shipped configs to their thresholds (minutes)
 	@$(FLAVOUR_MAKE) all .venv/installed
