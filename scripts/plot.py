@@ -2,8 +2,9 @@
 
     .venv/bin/python scripts/plot.py RESULT.h5|SUMMARY.h5|FOLDER... [-o FOLDER] [--format png,svg]
 
-Of a folder every run.h5 below it. Writes accuracy_by_length (tokens right), sequences_by_length and
-training, a panel for each task; heat_map (task x encoding) where there are several of both;
+Of a folder every run.h5 below it, called as its summary.h5 says where there is one. Writes
+accuracy_by_length (tokens right), sequences_by_length and training, a panel for each task; heat_map
+(task x encoding) where there are several of both;
 overview (of one task: accuracy by length, training loss, and a third: accuracy by distance, by
 position or a position table); accuracy_by_distance and accuracy_by_position where the answers
 differ in them; position_ENCODING for every encoding that has tables, and positions, the main table
@@ -81,8 +82,9 @@ class Result:
     def __init__(self, file):
         if file.attrs.get("format") != "posenc-run":
             raise ValueError("is no result")
-        for name in ("name", "encoding", "task", "seed", "trained_length"):
+        for name in ("name", "encoding", "task", "seed", "trained_length", "run_id"):
             setattr(self, name, file.attrs[name])
+        self.label = None  # that a study gives to it and to others
         self.config = flatten(json.loads(file["config/resolved_json"].asstr()[()]))
         self.train = {name: file["train"][name][:] for name in ("step", "loss", "accuracy")}
         self.final = {name: values[:] for name, values in file["evaluate/final"].items()}
@@ -116,6 +118,7 @@ class SummaryResult:
 
     def __init__(self, name, rows):
         self.name, self.task, self.encoding = name, rows["task"][0], rows["group"][0]
+        self.label = rows["group"][0]
         self.seed, self.trained_length = rows["seed"][0], rows["trained_length"][0]
         self.config, self.train, self.tables = {}, None, {}
         self.bins = {kind: {} for kind in BINS}
@@ -134,13 +137,26 @@ def read_summary(file):
             for one in dict.fromkeys(each)]
 
 
+def read_labels(folder):
+    """run_id → the name that the study in the folder gives to the run; empty without a summary."""
+    path = os.path.join(folder, "summary.h5")
+    if not os.path.exists(path):
+        return {}
+    with h5py.File(path) as file:
+        return dict(zip(file["runs/run_id"].asstr()[:], file["runs/group"].asstr()[:]))
+
+
 def read_results(path):
     """The results of a file, or of every run.h5 below a folder."""
     if os.path.isdir(path):
         found = sorted(glob.glob(os.path.join(path, "**", "run.h5"), recursive=True))
         if not found:
             raise ValueError("has no run.h5 in it or below")
-        return [result for each in found for result in read_results(each)]
+        results = [result for each in found for result in read_results(each)]
+        labels = read_labels(path)
+        for result in results:
+            result.label = labels.get(result.run_id)
+        return results
     with h5py.File(path) as file:
         if file.attrs.get("format") == "posenc-summary":
             return read_summary(file)
@@ -167,8 +183,8 @@ def without_seeds(config):
 
 
 def group(results):
-    """Series in the order of the files; settings that differ between series of one encoding are in
-    their labels. A label looks the same in every task."""
+    """Series in the order of the files, called as their study does, or by the encoding and the
+    settings that differ between series of one. A label looks the same in every task."""
     groups = {}
     for result in results:
         key = (result.task, result.encoding, tuple(sorted(without_seeds(result.config).items())))
@@ -179,7 +195,7 @@ def group(results):
         alike = [dict(other[2]) for other in groups if other[:2] == (task, encoding)]
         own = [f"{name.rsplit('.', 1)[-1]} = {value}" for name, value in config
                if any(other.get(name) != value for other in alike)]
-        label = encoding if not own else f"{encoding}, {', '.join(own[:3])}"
+        label = members[0].label or (encoding if not own else f"{encoding}, {', '.join(own[:3])}")
         if label not in labels:
             labels.append(label)
         series.append(Series(members, label, labels.index(label)))

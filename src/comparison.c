@@ -233,25 +233,6 @@ static int compare_outcomes(const void *a, const void *b) {
     return order ? order : strcmp(x->path, y->path);
 }
 
-/* "rope fraction=0.25" */
-static char *label_of(const Comparison *c, const Outcome *outcome) {
-    Words label = {0};
-    FILE *to = words_stream(&label);
-    const char *space = "";
-    for (size_t k = 1; k < c->key_count; k++) {
-        const char *value = flatten_find(&outcome->keys, c->keys[k]);
-        const char *dot = strrchr(c->keys[k], '.'), *name = dot ? dot + 1 : c->keys[k];
-        if (!value) continue;
-        if (!strcmp(c->keys[k], "model.encoding"))
-            fprintf(to, "%s%s", space, value);
-        else
-            fprintf(to, "%s%s=%s", space, name, value);
-        space = " ";
-    }
-    if (!*space) fputs(outcome->encoding, to);
-    return words_close(&label);
-}
-
 static void make_groups(Comparison *c) {
     sorted_by = c;
     qsort(c->outcomes, c->outcome_count, sizeof *c->outcomes, compare_outcomes);
@@ -262,7 +243,6 @@ static void make_groups(Comparison *c) {
             group->values = ALLOCATE(c->key_count, const char *);
             for (size_t k = 0; k < c->key_count; k++)
                 group->values[k] = flatten_find(&c->outcomes[i].keys, c->keys[k]);
-            group->label = label_of(c, &c->outcomes[i]);
             group->runs = ALLOCATE(c->outcome_count - i, size_t);
         }
         Group *group = &c->groups[c->group_count - 1];
@@ -327,6 +307,44 @@ static void make_blocks(Comparison *c) {
         c->groups[g].block = c->block_count - 1;
     }
     for (size_t b = 0; b < c->block_count; b++) fill_block(c, &c->blocks[b]);
+}
+
+/* The label that the study gives to all runs of the group, or NULL. */
+static const char *study_label(const Comparison *c, const Group *group) {
+    const char *label = c->outcomes[group->runs[0]].label;
+    for (size_t r = 1; r < group->run_count; r++)
+        if (!same_text(label, c->outcomes[group->runs[r]].label)) return NULL;
+    return label;
+}
+
+/* Does another group of the task with the same label have another value of the key? */
+static bool tells_apart(const Comparison *c, const Group *group, const char *label, size_t key) {
+    const Block *block = &c->blocks[group->block];
+    for (size_t g = block->first; g < block->first + block->count; g++)
+        if (same_text(study_label(c, &c->groups[g]), label) &&
+            !same_text(c->groups[g].values[key], group->values[key]))
+            return true;
+    return false;
+}
+
+/* "rope fraction=0.25"; or the label of the study, with those keys in which its groups differ. */
+static char *label_of(const Comparison *c, const Group *group, const char *label) {
+    Words words = {0};
+    FILE *to = words_stream(&words);
+    const char *space = "";
+    if (label) fputs(label, to), space = " ";
+    for (size_t k = 1; k < c->key_count; k++) {
+        const char *value = group->values[k];
+        const char *dot = strrchr(c->keys[k], '.'), *name = dot ? dot + 1 : c->keys[k];
+        if (!value || (label && !tells_apart(c, group, label, k))) continue;
+        if (!strcmp(c->keys[k], "model.encoding"))
+            fprintf(to, "%s%s", space, value);
+        else
+            fprintf(to, "%s%s=%s", space, name, value);
+        space = " ";
+    }
+    if (!*space) fputs(c->outcomes[group->runs[0]].encoding, to);
+    return words_close(&words);
 }
 
 /* ---- what has to be said --------------------------------------------------------------- */
@@ -470,6 +488,9 @@ char *comparison_make(Comparison *c, size_t count, Outcome *outcomes, const char
     if (!wrong) {
         make_groups(c);
         make_blocks(c);
+        for (size_t g = 0; g < c->group_count; g++)
+            c->groups[g].label =
+                label_of(c, &c->groups[g], by ? NULL : study_label(c, &c->groups[g]));
         /* The keys lie in the outcomes, which were sorted: their texts stay. */
         for (size_t b = 0; b < c->block_count; b++) {
             note_keys(c, &c->blocks[b], &differing);

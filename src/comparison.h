@@ -15,7 +15,8 @@ typedef struct {
 typedef struct {
     size_t block;
     const char **values; /* [key_count] of the grouping keys; NULL: has no such key */
-    char *label;         /* "rope fraction=0.25": the values less the task */
+    char *label;         /* "rope fraction=0.25": the values less the task, or the label that all
+                            its runs have from their study */
     size_t run_count;
     size_t *runs; /* indices into outcomes */
 } Group;
@@ -44,8 +45,9 @@ typedef struct {
 } Comparison;
 
 /* Takes over the outcomes. by: the grouping keys, "model.encoding,train.learning_rate", or NULL:
-   the fewest keys that tell apart all runs that differ in more than their seeds. NULL, or a
-   sentence when a key of `by` is in none of the results (free). */
+   the fewest keys that tell apart all runs that differ in more than their seeds. With `by`, labels
+   of the study are left out. NULL, or a sentence when a key of `by` is in none of the results
+   (free). */
 char *comparison_make(Comparison *comparison, size_t count, Outcome *outcomes, const char *by);
 void comparison_free(Comparison *comparison);
 

@@ -203,6 +203,7 @@ void outcome_free(Outcome *outcome) {
     free(outcome->run_id);
     free(outcome->config_sha256);
     free(outcome->exit_reason);
+    free(outcome->label);
     for (size_t i = 0; i < outcome->length_count; i++) free(outcome->lengths[i].undefined);
     free(outcome->lengths);
     flatten_free(&outcome->keys);

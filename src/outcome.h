@@ -19,6 +19,8 @@ typedef struct {
 typedef struct {
     char *path;
     char *name, *task, *encoding, *run_id, *config_sha256, *exit_reason;
+    char *label; /* that its study gives to it and to others; NULL: none. Not read, whoever knows
+                    it sets it */
     bool completed;
     int64_t seed, init_seed, data_seed;
     int64_t trained_length;  /* the longest length of training */

@@ -18,6 +18,7 @@ void study_free(Study *study) {
         free(cell->undefined);
         free_settings(cell->setting_count, cell->settings);
         free(cell->text);
+        free(cell->label);
     }
     for (int g = 0; g < study->group_count; g++) free(study->groups[g].label);
     free(study->cells);

@@ -21,6 +21,7 @@ typedef struct {
     int setting_count;
     StudySetting *settings; /* in the order of the axes, seed first */
     char *text;             /* all settings: "seed=1 model.encoding=rope" */
+    char *label;            /* that the study gives to its entry of `list`; NULL: none */
     int point[STUDY_AXES];  /* the place of the cell on each axis, from 0 */
     int group;              /* index into groups */
     int rate;               /* index into rates; -1: the study has none */

@@ -17,10 +17,12 @@ int study_report(const StudyReport *report, FILE *to, const Terminal *terminal) 
         char *wrong = access(report->runs[i], F_OK)
                           ? copy_text("no result")
                           : outcome_read(report->runs[i], &outcomes[count]);
-        if (!wrong)
-            count++;
-        else
+        if (!wrong) {
+            const char *label = report->labels[i];
+            outcomes[count++].label = label ? copy_text(label) : NULL;
+        } else {
             missing[missing_count++] = format_text("%s: %s", report->runs[i], wrong);
+        }
         free(wrong);
     }
     Comparison comparison;

@@ -12,6 +12,7 @@ typedef struct {
     const char *folder; /* where summary.h5 and the summary*.csv go */
     size_t run_count;
     const char *const *runs; /* paths of run.h5; one that is not there is told as missing */
+    const char *const *labels; /* [run_count], NULL where the study has none for the run */
     size_t claim_count;
     const Claim *claims;
 } StudyReport;

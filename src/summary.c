@@ -258,12 +258,12 @@ static bool print_numbers(StoreReader *reader, const char *path, FILE *to) {
 static const struct {
     const char *path;
     bool (*print)(StoreReader *reader, const char *path, FILE *to);
-} columns[] = {{"/runs/run_id", print_texts},     {"/claims/claim", print_texts},
-               {"/claims/left", print_texts},     {"/claims/right", print_texts},
-               {"/claims/metric", print_texts},   {"/claims/relation", print_texts},
-               {"/claims/value", print_numbers},  {"/claims/multiple", print_numbers},
-               {"/claims/ceiling", print_numbers}};
-enum { IDS, NAME, LEFT, RIGHT, METRIC, RELATION, VALUE, MULTIPLE, CEILING, COLUMNS };
+} columns[] = {{"/runs/run_id", print_texts},      {"/runs/group", print_texts},
+               {"/claims/claim", print_texts},     {"/claims/left", print_texts},
+               {"/claims/right", print_texts},     {"/claims/metric", print_texts},
+               {"/claims/relation", print_texts},  {"/claims/value", print_numbers},
+               {"/claims/multiple", print_numbers}, {"/claims/ceiling", print_numbers}};
+enum { IDS, GROUPS, NAME, LEFT, RIGHT, METRIC, RELATION, VALUE, MULTIPLE, CEILING, COLUMNS };
 
 static bool read_body(const void *path, FILE *to) {
     const char *reason;
@@ -336,7 +336,10 @@ char *summary_read(const char *path, SummaryClaims *found) {
     char *rest = text;
     for (size_t column = 0; column < COLUMNS && rest && *rest; column++) {
         size_t count = least(strtoull(strsep(&rest, "\n"), NULL, 10), rest ? strlen(rest) : 0);
-        if (column == IDS) found->runs = ALLOCATE(most(count, 1), char *);
+        if (column == IDS) {
+            found->runs = ALLOCATE(most(count, 1), char *);
+            found->groups = ALLOCATE(most(count, 1), char *);
+        }
         if (column == NAME) {
             found->claims = ALLOCATE(most(count, 1), Claim);
             found->claim_count = count;
@@ -345,7 +348,9 @@ char *summary_read(const char *path, SummaryClaims *found) {
             char *line = strsep(&rest, "\n");
             if (column == IDS)
                 found->runs[found->run_count++] = copy_text(line);
-            else if (i < found->claim_count)
+            else if (column == GROUPS && i < found->run_count)
+                found->groups[i] = copy_text(line);
+            else if (column > GROUPS && i < found->claim_count)
                 parse_cell(column, line, &found->claims[i]);
         }
     }
@@ -354,8 +359,12 @@ char *summary_read(const char *path, SummaryClaims *found) {
 }
 
 void summary_free(SummaryClaims *found) {
-    for (size_t i = 0; i < found->run_count; i++) free(found->runs[i]);
+    for (size_t i = 0; i < found->run_count; i++) {
+        free(found->runs[i]);
+        free(found->groups[i]);
+    }
     free(found->runs);
+    free(found->groups);
     free(found->claims);
     *found = (SummaryClaims){0};
 }

@@ -21,12 +21,13 @@ Sheet *summary_groups(const Comparison *comparison);
    summary_claims.csv. 0 or an errno. */
 int summary_write(const Summary *summary, const char *folder);
 
-/* The claims of a summary, and the ids of its runs. Reads the file in a child (store/guard.h).
-   NULL, or a sentence why it is no summary (free). */
+/* The claims of a summary, and the ids of its runs with the groups that they are in. Reads the
+   file in a child (store/guard.h). NULL, or a sentence why it is no summary (free). */
 typedef struct {
     size_t claim_count, run_count;
     Claim *claims;
-    char **runs; /* run_id, some more than once */
+    char **runs;   /* run_id, some more than once */
+    char **groups; /* their names, beside runs */
 } SummaryClaims;
 char *summary_read(const char *path, SummaryClaims *claims);
 void summary_free(SummaryClaims *claims);

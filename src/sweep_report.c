@@ -79,6 +79,7 @@ int sweep_report(Study *study, const char *output, ColorChoice color) {
     const Terminal terminal = terminal_look(STDOUT_FILENO, color);
     if (study->rate_count) choose_rates(study, output, &terminal);
     char **paths = ALLOCATE((size_t)study->cell_count, char *);
+    const char **labels = ALLOCATE((size_t)study->cell_count, const char *);
     char *folder = format_text("%s/%s", output, study->name);
     StudyReport report = {.name = study->name,
                           .folder = folder,
@@ -88,13 +89,16 @@ int sweep_report(Study *study, const char *output, ColorChoice color) {
         const StudyCell *cell = &study->cells[c];
         const int taken = study->groups[cell->group].rate;
         if (cell->undefined || (study->rate_count && taken >= 0 && cell->rate != taken)) continue;
+        labels[report.run_count] = cell->label;
         paths[report.run_count++] = study_result(study, c, output);
     }
     report.runs = (const char *const *)paths;
+    report.labels = labels;
     const int code = study_report(&report, stdout, &terminal);
     print_undefined(study);
     for (size_t i = 0; i < report.run_count; i++) free(paths[i]);
     free(paths);
+    free(labels);
     free(folder);
     return fflush(stdout) ? EXIT_OUTPUT : code;
 }

@@ -321,6 +321,39 @@ START_TEST(options_of_a_kind) {
 }
 END_TEST
 
+/* Groups have the names that a study gives to their runs; keys tell apart those of one name. */
+START_TEST(labels_of_a_study) {
+    static const char *const keys[] = {"model.encoding=nope train.steps=5",
+                                       "model.encoding=rope train.steps=5",
+                                       "model.encoding=rope train.steps=9",
+                                       "model.encoding=rope train.steps=5"};
+    static const char *const tasks[] = {"copy", "copy", "copy", "reverse"};
+    static const char *const labels[] = {NULL, "far, far", "far, far", "far, far"};
+    static const char *const expected[2][4] = {
+        {"nope steps=5", "far, far steps=5", "far, far steps=9", "far, far"},
+        {"nope steps=5", "rope steps=5", "rope steps=9", "rope steps=5"}};
+    static const char *const by[] = {NULL, "model.encoding,train.steps"};
+    for (size_t way = 0; way < 2; way++) {
+        Outcome *runs = ALLOCATE(8, Outcome);
+        for (size_t i = 0; i < 8; i++) {
+            runs[i] = run_of(tasks[i / 2], keys[i / 2], (int64_t)(i % 2), 1, 1, 1);
+            runs[i].label = labels[i / 2] ? copy_text(labels[i / 2]) : NULL;
+        }
+        Comparison c;
+        ck_assert_ptr_null(comparison_make(&c, 8, runs, by[way]));
+        ck_assert_uint_eq(c.group_count, 4);
+        for (size_t g = 0; g < 4; g++) ck_assert_str_eq(c.groups[g].label, expected[way][g]);
+        comparison_free(&c);
+    }
+    Outcome runs[] = {run_of("copy", "model.encoding=rope", 1, 1, 1, 1),
+                      run_of("copy", "model.encoding=rope", 2, 1, 1, 1)};
+    runs[0].label = copy_text("half");
+    Comparison c = COMPARE(runs);
+    ck_assert_str_eq(c.groups[0].label, "rope"); /* the name of one run is none of the group */
+    comparison_free(&c);
+}
+END_TEST
+
 START_TEST(what_is_said) {
     Outcome runs[] = {run_of("copy", "model.encoding=rope", 1, 1, 0.5, 0),
                       run_of("copy", "model.encoding=rope", 2, 1, 0.5, 0),
@@ -585,11 +618,15 @@ static void assert_has(const char *text, const char *part) {
 START_TEST(report_of_a_study) {
     make_folder();
     char *paths[3 * SEEDS + 1];
-    for (size_t i = 0; i < 3 * SEEDS; i++)
+    const char *labels[3 * SEEDS + 1] = {NULL};
+    for (size_t i = 0; i < 3 * SEEDS; i++) {
         paths[i] = write_run(i / SEEDS, (int64_t)(i % SEEDS) + 1);
+        labels[i] = i / SEEDS == 2 ? "slopes" : NULL;
+    }
     paths[3 * SEEDS] = format_text("%s/lost/run.h5", folder);
     Claim claims[] = {claim_of("nope", '>', "rope", 0, 1.25), claim_of("rope", '<', NULL, 0.4, 2)};
-    const StudyReport report = {"s", folder, 3 * SEEDS + 1, (const char *const *)paths, 2, claims};
+    const StudyReport report = {
+        "s", folder, 3 * SEEDS + 1, (const char *const *)paths, labels, 2, claims};
     char *text;
     size_t size;
     FILE *to = open_memstream(&text, &size);
@@ -598,8 +635,10 @@ START_TEST(report_of_a_study) {
     fclose(to);
     /* In the vectors nope has 0.843 at 20 tokens, rope 0.599; 0.307 at 32. */
     assert_has(text, "copy: sequences right");
-    assert_has(text, "nope   5  99.50   84.30   45.10   22.40 ");
+    assert_has(text, "nope    5  99.50   84.30   45.10   22.40 ");
     assert_has(text, "nope > rope       20      99.50 / 99.50  84.30 > 59.90  ");
+    assert_has(text, "\nslopes  5  ");
+    assert_has(text, "\nrope - slopes  5  ");
     assert_has(text, "2 reproduced, 0 not reproduced, 0 undecided, 0 not trained");
     assert_has(text, "lost/run.h5: no result");
     free(text);
@@ -608,6 +647,7 @@ START_TEST(report_of_a_study) {
     assert_has(text, "task,model.encoding,group,seed,init_seed,data_seed,run_id,trained_length,"
                      "length,within_training,defined,examples,sequence_accuracy,");
     assert_has(text, "\ncopy,rope,rope,2,2,2,rope-s2,16,20,false,true,200,0.535,");
+    assert_has(text, "\ncopy,alibi,slopes,2,2,2,alibi-s2,16,20,false,true,200,");
     free(text);
     text = read_text("summary_groups.csv");
     assert_has(text, "\ncopy,nope,nope,sequence_accuracy,at_length,20,5,0.843,0.0376");
@@ -628,6 +668,8 @@ START_TEST(report_of_a_study) {
     ck_assert_msg(!wrong, "%s", wrong);
     ck_assert_uint_eq(found.claim_count, 2);
     ck_assert_uint_eq(found.run_count, 3 * SEEDS * LENGTHS);
+    ck_assert_str_eq(found.runs[3 * SEEDS * LENGTHS - 1], "alibi-s5");
+    ck_assert_str_eq(found.groups[3 * SEEDS * LENGTHS - 1], "slopes");
     ck_assert_int_eq(memcmp(&found.claims[0].left, &claims[0].left, sizeof(ClaimSide)), 0);
     ck_assert_int_eq(memcmp(&found.claims[0].right, &claims[0].right, sizeof(ClaimSide)), 0);
     ck_assert(!found.claims[0].less && !found.claims[0].against_value);
@@ -682,6 +724,7 @@ Suite *suite_compare(void) {
     TCase *groups = tcase_create("groups");
     tcase_add_test(groups, fewest_keys);
     tcase_add_test(groups, options_of_a_kind);
+    tcase_add_test(groups, labels_of_a_study);
     tcase_add_test(groups, what_is_said);
     tcase_add_test(groups, mixed_configs);
     tcase_add_test(groups, one_number_of_a_run);

@@ -307,6 +307,24 @@ def test_plots_of_a_summary(_):
     assert made == {"accuracy_by_length.png", "sequences_by_length.png", "heat_map.png"}
 
 
+def test_names_of_a_study(file):
+    """plot.py calls a run as the summary of the study beside it does."""
+    sys.path.insert(0, os.path.dirname(PLOT))
+    import plot as pictures
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "run"))
+        shutil.copy(file.filename, os.path.join(folder, "run", "run.h5"))
+        series = pictures.group(pictures.read_results(folder))
+        assert [one.label for one in series] == ["learned"]
+        with h5py.File(os.path.join(folder, "summary.h5"), "w") as summary:
+            summary.attrs["format"] = "posenc-summary"
+            summary["runs/run_id"] = ["another", file.attrs["run_id"]]
+            summary["runs/group"] = ["", "rows of numbers"]
+        series = pictures.group(pictures.read_results(folder))
+        assert [one.label for one in series] == ["rows of numbers"]
+
+
 def main():
     failed = 0
     tests = [test for name, test in globals().items() if name.startswith("test_")]

@@ -73,6 +73,8 @@ START_TEST(test_list_and_zip) {
     ck_assert_int_eq(s->group_count, 4);
     ck_assert_str_eq(s->groups[0].label, "alibi, length=8 steps=10");
     ck_assert_str_eq(s->groups[3].label, "far rope, length=8,16 steps=20");
+    ck_assert_ptr_null(s->cells[1].label); /* a text of the file, none of ours */
+    ck_assert_str_eq(s->cells[3].label, "far rope");
     ck_assert_int_eq(s->cells[3].config.train.stages[0].length.list.count, 2);
     ck_assert_str_eq(s->cells[3].config.model.positions->name, "randomized");
 }

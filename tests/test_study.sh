@@ -153,7 +153,8 @@ return study {
   base = { task = { "copy", alphabet = 4 }, model = { layers = 1, width = 16, heads = 2 },
            train = { steps = 40, length = 8, tokens = 64, warmup = 5 },
            evaluate = { lengths = { 8, 16 }, examples = 16 } },
-  grid = { ["model.encoding"] = { "rope", "nope" }, ["model.heads"] = { 2, 3 } },
+  list = { { ["model.encoding"] = "rope", label = "turned" }, { ["model.encoding"] = "nope" } },
+  grid = { ["model.heads"] = { 2, 3 } },
   rates = { 1e-6, 1e-2 },
 }
 END
@@ -161,11 +162,16 @@ start "$work/rates.lua" --output "$work/rates"
 holds 'a study with impossible cells ends with 0' [ "$status" = 0 ]
 holds 'they are told before the start' says err 'run 3 is not defined: .*heads = 3'
 holds 'and at the end' says out '^not defined'
-holds 'the rate is taken by the validation loss' says out '^rope, heads=2 *0.01 '
+holds 'the rate is taken by the validation loss' says out '^turned, heads=2 *0.01 '
+holds 'a run has the name that the study gives it' says out '^turned *1  '
 holds 'the report is of the taken rate alone' [ "$(wc -l <"$work/rates/rates/summary.csv")" = 5 ]
+start compare "$work/rates/rates"
+holds 'compare knows the name' says out '^turned *1  '
+start compare "$work/rates/rates" --by model.encoding
+holds 'but names by the keys that it is given' says out '^rope *1  '
 start "$work/rates.lua" --output "$work/rates"
 holds 'the same study says nothing of a change' [ "$(grep -c 'not what it was' "$work/err")" = 0 ]
-sed -i 's/"rope", "nope"/"rope", "alibi"/' "$work/rates.lua"
+sed -i 's/"nope"/"alibi"/' "$work/rates.lua"
 start "$work/rates.lua" --output "$work/rates"
 holds 'a changed study says what changed' \
     says err '4 runs are new, 0 have other values,'

@@ -81,18 +81,20 @@ static bool find_summary(const Command *command, SummaryClaims *summary) {
     return good;
 }
 
-/* Leaves out what the study did not take for its summary (rates that were not chosen). */
+/* Leaves out what the study did not take for its summary (rates that were not chosen); the others
+   are called as there. */
 static size_t leave_out_others(const SummaryClaims *summary, size_t count, Outcome *outcomes) {
     if (!summary->run_count) return count;
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        bool known = false;
-        for (size_t r = 0; r < summary->run_count && !known; r++)
-            known = !strcmp(summary->runs[r], outcomes[i].run_id);
-        if (known)
-            outcomes[kept++] = outcomes[i];
-        else
+        size_t r = 0;
+        while (r < summary->run_count && strcmp(summary->runs[r], outcomes[i].run_id) != 0) r++;
+        if (r == summary->run_count) {
             outcome_free(&outcomes[i]);
+            continue;
+        }
+        if (summary->groups[r]) outcomes[i].label = copy_text(summary->groups[r]);
+        outcomes[kept++] = outcomes[i];
     }
     return kept;
 }

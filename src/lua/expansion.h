@@ -18,6 +18,7 @@ typedef struct {
     int count;
     Value *values;
     char *label; /* its values, those of seeds left out, or the label that the file gives */
+    bool named;  /* the file gives it */
 } Point;
 
 typedef struct {

@@ -222,6 +222,7 @@ static void read_list_point(Expansion *e, Point *point, const char *place) {
             if (check_key(e, at, names[i])) point->values[point->count++] = hold(e, names[i], at);
         } else if (lua_type(L, -1) == LUA_TSTRING && *lua_tostring(L, -1)) {
             point->label = copy_text(lua_tostring(L, -1));
+            point->named = true;
         } else {
             reader_mistake_at(e->reader, at, "expected a text");
         }
@@ -533,6 +534,7 @@ static void describe_cell(const Expansion *e, StudyCell *cell) {
         const Point *point = &e->axes[a].points[cell->point[a]];
         if (e->axes[a].rates) cell->rate = cell->point[a];
         else label = join(label, ", ", copy_text(point->label));
+        if (point->named) cell->label = copy_text(point->label);
         for (int i = 0; i < point->count; i++) {
             const Value *value = &point->values[i];
             cell->settings[cell->setting_count++] =
