@@ -7,7 +7,7 @@
 -- turns a quarter of each head; both forms are here.
 
 local scales = {
-  -- strings of up to 11 symbols: half a minute a run on one core
+  -- strings of up to 11 symbols: half a minute a run on one core, two hours of one in all
   default = { layers = 3, width = 64, heads = 4, tokens = 1024, longest = 24, steps = 1,
               seeds = 5 },
   -- two tasks, five encodings, three seeds
@@ -43,10 +43,10 @@ return function(scale)
 
   -- steps that bring most encodings to 99 % of the sequences at the trained lengths (default scale)
   local tasks = choose({
-    { name = "copy", task = { "copy", alphabet = 32 }, steps = 2500, from = 4 },
-    { name = "reverse", task = { "reverse", alphabet = 16 }, steps = 1600, from = 4 },
-    { name = "repeat_token", task = "repeat_token", steps = 1000, from = 4 },
-    { name = "recall", task = { "recall", pairs = 3, keys = 16, values = 16 }, steps = 2000,
+    { name = "copy", task = { "copy", alphabet = 16 }, steps = 2800, from = 4 },
+    { name = "reverse", task = { "reverse", alphabet = 16 }, steps = 2200, from = 4 },
+    { name = "repeat_token", task = "repeat_token", steps = 800, from = 4 },
+    { name = "recall", task = { "recall", pairs = 3, keys = 16, values = 16 }, steps = 1000,
       from = 8 },
   }, s.tasks)
   local zip = { task = {}, ["train.steps"] = {}, ["train.length"] = {} }
