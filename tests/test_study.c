@@ -132,6 +132,53 @@ START_TEST(test_overridden_study) {
 }
 END_TEST
 
+/* Entries of list and zip lose the key, and with it a label that says no longer what they are; what
+   has become the same counts once. */
+START_TEST(test_overridden_entries) {
+    static const char list[] =
+        BASE "return study { base = base, list = {\n"
+             "  { ['model.encoding'] = 'nope', label = 'none' },\n"
+             "  { ['model.encoding'] = 'alibi', ['train.steps'] = 5, label = 'short' },\n"
+             "  { ['model.encoding'] = 'rope', ['model.positions'] = { 'randomized', N = 32 },\n"
+             "    label = 'near' },\n"
+             "  { ['model.encoding'] = 'rope', ['model.positions'] = { 'randomized', N = 64 },\n"
+             "    ['train.steps'] = 5, label = 'far' },\n"
+             "  { ['model.positions'] = { 'randomized', N = 64 }, ['train.steps'] = 5 } } }";
+    const Study *s = config_text_study(list, "model.encoding=alibi");
+    ck_cells(s, 4, (const char *const[]){"", "train.steps=5", "model.positions=randomized N=32",
+                                         "model.positions=randomized N=64 train.steps=5"});
+    for (int c = 0; c < 4; c++) {
+        ck_assert_ptr_null(s->cells[c].label);
+        ck_assert_str_eq(s->cells[c].config.model.encoding->name, "alibi");
+    }
+    ck_assert_str_eq(s->groups[2].label, "randomized N=32"); /* no longer "near" */
+    ck_assert_str_eq(s->groups[3].label, "randomized N=64 steps=5");
+    s = config_text_study(list, "train.steps=7");
+    ck_assert_int_eq(s->cell_count, 5);
+    ck_assert_str_eq(s->cells[0].label, "none"); /* it has lost nothing */
+    ck_assert_ptr_null(s->cells[1].label);
+    ck_assert_str_eq(s->cells[2].label, "near");
+    ck_cells(config_text_study(list, "model.encoding=alibi model.positions=plain train.steps=5"), 1,
+             (const char *const[]){""});
+
+    static const char zip[] =
+        BASE "return study { base = base, grid = { seed = { 1, 2 } }, zip = {\n"
+             "  ['train.length'] = { 8, 16, 16 }, ['train.steps'] = { 5, 5, 6 } } }";
+    ck_cells(config_text_study(zip, "train.length=8 seed=3"), 2,
+             (const char *const[]){"train.steps=5", "train.steps=6"});
+    ck_cells(config_text_study(zip, "train.length=8 train.steps=9,10 seed=3"), 2,
+             (const char *const[]){"train.steps=9", "train.steps=10"});
+    ck_cells(config_text_study(zip, "seed=3 train.steps=9 train.length=8"), 1,
+             (const char *const[]){""});
+    /* what the file itself says twice stays a mistake */
+    ck_assert_ptr_nonnull(strstr(
+        config_text_study_refusal(BASE "return study { base = base, list = {\n"
+                                       "  { ['train.steps'] = 5 }, { ['train.steps'] = 5 } } }",
+                                  "model.encoding=nope"),
+        "x.lua:4: list.2.train.steps: 5 is there twice"));
+}
+END_TEST
+
 START_TEST(test_included_base) {
     config_text_write("parts/base.lua", BASE "base.model.width = 24\nreturn base");
     const Study *s = config_text_study("return study { base = include 'parts/base.lua',\n"
@@ -231,6 +278,33 @@ START_TEST(test_claims) {
 }
 END_TEST
 
+/* What the command line takes away is missed by no claim. */
+START_TEST(test_overridden_claims) {
+    static const char text[] =
+        BASE "return study { base = base, grid = { task = { 'copy', 'induction' },\n"
+             "    ['model.encoding'] = { 'nope', 'alibi', { 'rope', fraction = 0.5 } } },\n"
+             "  claims = {\n"
+             "    { 'a', task = 'copy', left = 'nope', length = 2,\n"
+             "      right = { 'alibi', { 'rope', fraction = 0.5 } } },\n"
+             "    { 'b', task = 'induction', left = 'nope', length = 2, value = 0.5 } } }";
+    ck_assert_int_eq(config_text_study(text, "")->claim_count, 3);
+    ck_assert_int_eq(config_text_study(text, "task=induction")->claim_count, 1);
+    const Study *s = config_text_study(text, "model.encoding=nope,alibi");
+    ck_assert_int_eq(s->claim_count, 2);
+    ck_assert_str_eq(s->claims[0].right.keys[1].value, "alibi");
+    ck_assert_str_eq(s->claims[1].name, "b");
+    ck_assert_int_eq(config_text_study(text, "model.encoding=t5")->claim_count, 0);
+    /* of a key that stays it is a mistake */
+    ck_assert_ptr_nonnull(
+        strstr(config_text_study_refusal(BASE "return study { base = base,\n"
+                                              "  grid = { ['model.encoding'] = { 'nope' } },\n"
+                                              "  claims = { { 'a', left = 'rope', length = 2,\n"
+                                              "    value = 0.5 } } }",
+                                         "task=induction"),
+               "x.lua:5: claims.1.left: no run of the study has model.encoding = rope"));
+}
+END_TEST
+
 /* ---- rates -------------------------------------------------------------------------------- */
 
 START_TEST(test_rates) {
@@ -317,6 +391,8 @@ Suite *suite_study(void) {
     tcase_add_test(expansion, test_list_and_zip);
     tcase_add_test(expansion, test_sweep);
     tcase_add_test(expansion, test_overridden_study);
+    tcase_add_test(expansion, test_overridden_entries);
+    tcase_add_test(expansion, test_overridden_claims);
     tcase_add_test(expansion, test_included_base);
     tcase_add_test(expansion, test_functions);
     tcase_add_test(expansion, test_undefined_cells);

@@ -86,8 +86,18 @@ static bool has(const Config *config, const ClaimKey *key) {
     return same;
 }
 
-/* A side that no run of the study is on: the key to blame is the first that no run has. */
-static void check_side(ClaimReader *r, const char *name, const ClaimSide *side) {
+/* Whether the command line sets the key, or the kind that it is an option of. */
+static bool is_overridden(const Expansion *e, const char *key) {
+    for (int i = 0; i < e->override_count; i++) {
+        const size_t length = strcspn(e->texts[i], "=");
+        if (!strncmp(key, e->texts[i], length) && (!key[length] || key[length] == '.')) return true;
+    }
+    return false;
+}
+
+/* Whether a run of the study is on the side. The key to blame is the first that no run has; where
+   the command line took its value away, that is no mistake. */
+static bool check_side(ClaimReader *r, const char *name, const ClaimSide *side) {
     const Study *study = r->e->study;
     const ClaimKey *blamed = &side->keys[0];
     int most_keys = -1;
@@ -95,10 +105,12 @@ static void check_side(ClaimReader *r, const char *name, const ClaimSide *side) 
         const Config *config = &study->cells[c].config;
         int keys = 0;
         while (config->id && keys < side->count && has(config, &side->keys[keys])) keys++;
-        if (keys == side->count) return;
+        if (keys == side->count) return true;
         if (keys > most_keys) most_keys = keys, blamed = &side->keys[keys];
     }
-    wrong(r, name, "no run of the study has %s = %s", blamed->key, blamed->value);
+    if (!is_overridden(r->e, blamed->key))
+        wrong(r, name, "no run of the study has %s = %s", blamed->key, blamed->value);
+    return false;
 }
 
 /* ---- sides --------------------------------------------------------------------------------- */
@@ -130,8 +142,8 @@ static void add_keys(ClaimReader *r, const char *name, ClaimSide *side, const ch
     }
 }
 
-/* The value on top of the stack is one side. */
-static void read_side(ClaimReader *r, const char *name, ClaimSide *side) {
+/* The value on top of the stack is one side. False: it is none of this study. */
+static bool read_side(ClaimReader *r, const char *name, ClaimSide *side) {
     lua_State *L = r->e->reader->L;
     const char *encoding = "model.encoding";
     *side = r->claim.left; /* the task, where the claim has one */
@@ -145,8 +157,9 @@ static void read_side(ClaimReader *r, const char *name, ClaimSide *side) {
     } else {
         add_keys(r, name, side, "");
     }
-    if (side->count) check_side(r, name, side);
-    else wrong(r, name, "no key");
+    if (side->count) return check_side(r, name, side);
+    wrong(r, name, "no key");
+    return false;
 }
 
 /* A list of sides, and not one encoding with options. */
@@ -159,18 +172,17 @@ static bool is_list(lua_State *L) {
     return table;
 }
 
+/* Returns the number of sides that the study has. */
 static int read_sides(ClaimReader *r, const char *name, ClaimSide sides[SIDES]) {
     lua_State *L = r->e->reader->L;
-    if (!is_list(L)) {
-        read_side(r, name, &sides[0]);
-        return 1;
-    }
+    if (!is_list(L)) return read_side(r, name, &sides[0]);
     const int count = (int)lua_rawlen(L, -1);
+    int kept = 0;
     for (int i = 0; i < count; i++, lua_pop(L, 1)) {
         lua_rawgeti(L, -1, i + 1);
-        read_side(r, name, &sides[i]);
+        kept += read_side(r, name, &sides[kept]);
     }
-    return count;
+    return kept;
 }
 
 /* ---- the other keys ------------------------------------------------------------------------ */

@@ -37,7 +37,8 @@ typedef struct {
     bool wrong;                  /* a cell has mistakes, and is not just undefined */
     int base, claims, name_held; /* places in the registry, or LUA_NOREF */
     int override_count;
-    const char **overrides; /* as given; NULL for a sweep */
+    const char *const *texts; /* "KEY=VALUE" as given */
+    const char **overrides;   /* the same, NULL for a sweep */
 } Expansion;
 
 /* Names of the table on top of the stack, sorted; returns their number. The table keeps them. */

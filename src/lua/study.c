@@ -103,13 +103,14 @@ static void free_value(Value *value) {
     free(value->command);
 }
 
+static void free_point(Point *point) {
+    for (int i = 0; i < point->count; i++) free_value(&point->values[i]);
+    free(point->values);
+    free(point->label);
+}
+
 static void free_axis(Axis *axis) {
-    for (int p = 0; p < axis->count; p++) {
-        Point *point = &axis->points[p];
-        for (int i = 0; i < point->count; i++) free_value(&point->values[i]);
-        free(point->values);
-        free(point->label);
-    }
+    for (int p = 0; p < axis->count; p++) free_point(&axis->points[p]);
     free(axis->points);
     *axis = (Axis){0};
 }
@@ -399,23 +400,54 @@ static void read_sweep(Expansion *e, const char *text, int index) {
     free(key);
 }
 
+static bool same_point(const Point *a, const Point *b) {
+    bool same = a->count == b->count;
+    for (int i = 0; same && i < a->count; i++)
+        same = !strcmp(a->values[i].key, b->values[i].key) &&
+               !strcmp(a->values[i].text, b->values[i].text);
+    return same;
+}
+
+/* Removes a key, whose name has that many letters, from a point; its label no longer says what it
+   is. False: the point has no such key. */
+static bool remove_key(Point *point, const char *name, size_t length) {
+    for (int i = 0; i < point->count; i++) {
+        const char *key = point->values[i].key;
+        if (strlen(key) != length || strncmp(key, name, length) != 0) continue;
+        free_value(&point->values[i]);
+        point->count--;
+        memmove(point->values + i, point->values + i + 1,
+                (size_t)(point->count - i) * sizeof *point->values);
+        free(point->label);
+        point->label = NULL;
+        point->named = false;
+        return true;
+    }
+    return false;
+}
+
+/* Of points that are the same the first is kept. One without values stands for the base. */
+static void merge_points(Axis *axis) {
+    int kept = 0;
+    for (int p = 0; p < axis->count; p++) {
+        int twin = 0;
+        while (twin < kept && !same_point(&axis->points[twin], &axis->points[p])) twin++;
+        if (twin < kept) free_point(&axis->points[p]);
+        else axis->points[kept++] = axis->points[p];
+    }
+    axis->count = kept;
+}
+
 /* Forgets what the axes of the file set for a key of the command line, "KEY=VALUE". */
 static void override_axes(Expansion *e, const char *text) {
     const size_t length = strcspn(text, "=");
     for (int a = 0; a < e->axis_count; a++) {
         Axis *axis = &e->axes[a];
-        int left = 0;
-        for (int p = 0; p < axis->count; p++) {
-            Point *point = &axis->points[p];
-            for (int i = 0; i < point->count; i++) {
-                const char *key = point->values[i].key;
-                if (strlen(key) != length || strncmp(key, text, length) != 0) continue;
-                free_value(&point->values[i]);
-                point->values[i--] = point->values[--point->count];
-            }
-            left += point->count;
-        }
-        if (left) continue;
+        bool changed = false;
+        for (int p = 0; p < axis->count; p++)
+            changed = remove_key(&axis->points[p], text, length) || changed;
+        if (changed) merge_points(axis);
+        if (!changed || axis->count > 1 || axis->points[0].count) continue;
         if (axis->rates) e->study->rate_count = 0;
         free_axis(axis);
         e->axis_count--;
@@ -440,14 +472,6 @@ static void sort_axes(Expansion *e) {
 }
 
 /* ---- what is there twice ------------------------------------------------------------------- */
-
-static bool same_point(const Point *a, const Point *b) {
-    bool same = a->count == b->count;
-    for (int i = 0; same && i < a->count; i++)
-        same = !strcmp(a->values[i].key, b->values[i].key) &&
-               !strcmp(a->values[i].text, b->values[i].text);
-    return same;
-}
 
 static void check_twice(Expansion *e, const Axis *axis) {
     for (int p = 0; p < axis->count; p++)
@@ -619,7 +643,8 @@ static void check_same_run(Expansion *e) {
         for (int j = 0; j < i && study->cells[i].config.id; j++) {
             const StudyCell *a = &study->cells[j], *b = &study->cells[i];
             if (!a->config.id || strcmp(a->config.id, b->config.id) != 0) continue;
-            reader_mistake_at(e->reader, "", "%s and %s are the same run, %s", a->text, b->text,
+            reader_mistake_at(e->reader, "", "%s and %s are the same run, %s",
+                              *a->text ? a->text : "the base", *b->text ? b->text : "the base",
                               a->config.id);
             return;
         }
@@ -681,6 +706,7 @@ static void expand(Expansion *e, int count, const char *const *texts) {
     if (reader->mistakes.count) return;
     for (int i = 0; i < count; i++) override_axes(e, texts[i]);
     e->override_count = count;
+    e->texts = texts;
     for (int i = 0; i < count; i++)
         if (is_sweep(texts[i])) read_sweep(e, texts[i], i);
         else e->overrides[i] = texts[i];
