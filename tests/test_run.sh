@@ -79,7 +79,7 @@ interrupted() {
     stops=0 status=1 delay=100
     while [ $status != 0 ] && [ $delay -lt 60000 ]; do
         # shellcheck disable=SC2086
-        timeout --preserve-status -s "$1" $((delay / 1000)).$(printf %03d $((delay % 1000))) \
+        timeout --preserve-status -k 60 -s "$1" $((delay / 1000)).$(printf %03d $((delay % 1000))) \
             "$program" tests/resume.lua $slow --output "$2" >"$work/out" 2>"$work/err" </dev/null
         status=$?
         [ $status = 0 ] || stops=$((stops + 1))
@@ -104,20 +104,20 @@ endless='seed=7 train.stages.1.steps=100000 --quiet'
 # shellcheck disable=SC2086
 "$program" tests/resume.lua $endless --output "$work/owned" >/dev/null 2>&1 &
 owner=$!
-while [ -z "$(find "$work/owned" -name events.jsonl 2>/dev/null)" ]; do sleep 0.1; done
+holds 'a run starts' wait_for started owned 1
 # shellcheck disable=SC2086
 start tests/resume.lua $endless --output "$work/owned"
 holds 'a second process is refused with 1' [ "$status" = 1 ]
 holds 'and told who works on it' says err "process $owner on "
 kill -TERM $owner # not INT, which a child behind sh's & is to ignore
-wait $owner
-holds 'a signal ends the owner with 75' [ $? = 75 ]
+finish $owner
+holds 'a signal ends the owner with 75' [ "$status" = 75 ]
 "$program" tests/resume.lua seed=8 train.stages.1.steps=100000 --fresh --output "$work/fresh" \
     >"$work/out" 2>"$work/err" </dev/null &
 owner=$!
-while [ -z "$(find "$work/fresh" -name events.jsonl 2>/dev/null)" ]; do sleep 0.1; done
+holds 'a run starts anew' wait_for started fresh 1
 kill -TERM $owner
-wait $owner
+finish $owner
 holds 'the command that goes on is printed' says err '^ *./harness tests/resume.lua seed=8'
 holds 'without --fresh' [ "$(grep -c -- --fresh "$work/err")" = 0 ]
 

@@ -89,7 +89,7 @@ interrupted() {
     while [ $status != 0 ] && [ $delay -lt 60000 ]; do
         seconds=$((delay / 1000)).$(printf %03d $((delay % 1000)))
         # shellcheck disable=SC2086
-        timeout --foreground --preserve-status -s "$1" $seconds \
+        timeout --foreground --preserve-status -k 60 -s "$1" $seconds \
             "$program" $long --output "$work/$2" --jobs 2 >"$work/out" 2>"$work/err" </dev/null
         status=$?
         nobody "$2" && unlocked "$2" || clean=no
@@ -115,9 +115,7 @@ holds 'with the same bits' same whole stopped
 "$program" $sweep train.steps=100000 --output "$work/endless" --jobs 2 >"$work/parent.out" \
     2>"$work/parent.err" </dev/null &
 parent=$!
-while [ "$(find "$work/endless" -name events.jsonl 2>/dev/null | wc -l)" -lt 2 ]; do
-    sleep 0.1
-done
+holds 'two workers start' wait_for started endless 2
 cores() { # cores PROCESS...: what each may use, said once where all may use the same
     for process; do sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' "/proc/$process/status"; done |
         sort -u
@@ -126,11 +124,11 @@ cores() { # cores PROCESS...: what each may use, said once where all may use the
 holds 'no worker is bound to fewer cores than the study' \
     [ "$(cores $(workers endless))" = "$(cores $$)" ]
 kill -KILL "$(workers endless | grep -vx $parent | head -n 1)"
-while ! says parent.err 'failed (killed by signal 9)'; do sleep 0.1; done
-while [ "$(find "$work/endless" -name events.jsonl | wc -l)" -lt 3 ]; do sleep 0.1; done
+holds 'a worker that is killed has failed' wait_for says parent.err 'failed (killed by signal 9)'
+holds 'and another takes its place' wait_for started endless 3
 kill -TERM $parent
-wait $parent
-holds 'a signal to the parent ends it with 75' [ $? = 75 ]
+finish $parent
+holds 'a signal to the parent ends it with 75' [ "$status" = 75 ]
 holds 'after its workers' nobody endless
 holds 'saying what became of the runs' says parent.err 'stopped: 1 failed, 2 stopped, 3 left'
 holds 'which wrote checkpoints' \
@@ -138,9 +136,10 @@ holds 'which wrote checkpoints' \
 
 # Somebody else works on a run of it.
 mkdir -p "$work/busy/tiny/$third"
-flock "$work/busy/tiny/$third/run.lock" sleep 100 &
+flock --no-fork "$work/busy/tiny/$third/run.lock" sleep 100 &
 owner=$!
-while flock -n "$work/busy/tiny/$third/run.lock" true; do sleep 0.05; done
+held() { ! flock -n "$1" true; }
+holds 'somebody takes a run' wait_for held "$work/busy/tiny/$third/run.lock"
 # shellcheck disable=SC2086
 start $sweep --output "$work/busy"
 holds 'a run of somebody else is left alone' says err 'run 3 is being worked on by'
@@ -199,10 +198,10 @@ chmod +x "$work/bin/scontrol"
 PATH="$work/bin:$PATH" SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=2 sh "$work/job.sh" \
     >"$work/out" 2>"$work/err" &
 job=$!
-while [ -z "$(find "$work/jobs" -name events.jsonl 2>/dev/null)" ]; do sleep 0.05; done
+holds 'a job starts' wait_for started jobs 1
 kill -USR1 $job
-wait $job
-holds 'a job that runs out of time ends with 75' [ $? = 75 ]
+finish $job
+holds 'a job that runs out of time ends with 75' [ "$status" = 75 ]
 holds 'and is queued again' [ "$(cat "$work/scontrol")" = 'requeue 7_2' ]
 PATH="$work/bin:$PATH" SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=2 sh "$work/job.sh" \
     >"$work/out" 2>"$work/err"
