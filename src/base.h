@@ -23,6 +23,7 @@ enum {
     EXIT_DONE = 0,
     EXIT_FAILED = 1,    /* the run failed, or a file is not what it should be */
     EXIT_USAGE = 2,     /* wrong config or command line: nothing was written */
+    EXIT_BUSY = 69,     /* of a worker to its study: another process works on the run */
     EXIT_INTERNAL = 70, /* a fault of the program, or memory that the system refused */
     EXIT_OUTPUT = 74,   /* disk full, unwritable */
     EXIT_AGAIN = 75     /* stopped early after a checkpoint: the same command goes on */

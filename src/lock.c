@@ -6,7 +6,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { MOST_TRIES = 1000 };
 
 static void read_owner(Lock *lock) {
     char text[sizeof lock->host + 32];
@@ -33,9 +36,18 @@ static bool same_file(int fd, const char *path) {
            ours.st_ino == theirs.st_ino;
 }
 
+/* Whether flock was refused by processes that look, who hold it together and for a moment. */
+static bool only_looked_at(int fd) {
+    static const struct timespec moment = {.tv_nsec = 1000000};
+    if (flock(fd, LOCK_SH | LOCK_NB)) return false;
+    flock(fd, LOCK_UN);
+    nanosleep(&moment, NULL);
+    return true;
+}
+
 bool lock_take(Lock *lock, const char *path) {
     *lock = (Lock){.fd = -1};
-    for (;;) {
+    for (int tries = 0;;) {
         lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (lock->fd < 0) {
             lock->error = errno;
@@ -43,8 +55,13 @@ bool lock_take(Lock *lock, const char *path) {
         }
         if (flock(lock->fd, LOCK_EX | LOCK_NB)) {
             lock->error = errno;
-            if (lock->error == EWOULDBLOCK) read_owner(lock);
-            break;
+            const bool again = lock->error == EWOULDBLOCK && tries++ < MOST_TRIES;
+            if (!again || !only_looked_at(lock->fd)) {
+                if (lock->error == EWOULDBLOCK) read_owner(lock);
+                break;
+            }
+            close(lock->fd);
+            continue;
         }
         if (same_file(lock->fd, path)) {
             errno = EIO; /* a write that was cut short sets none */
@@ -57,6 +74,15 @@ bool lock_take(Lock *lock, const char *path) {
     close(lock->fd);
     lock->fd = -1;
     return false;
+}
+
+bool lock_look(Lock *lock, const char *path) {
+    *lock = (Lock){.fd = open(path, O_RDONLY | O_CLOEXEC)};
+    if (lock->fd < 0) return false;
+    const bool held = flock(lock->fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+    if (held) read_owner(lock);
+    lock_release(lock);
+    return held;
 }
 
 void lock_release(Lock *lock) {

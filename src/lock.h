@@ -13,9 +13,13 @@ typedef struct {
     long pid;
 } Lock;
 
-/* Takes the lock without waiting; the file is made where there is none. The descriptor is closed
-   in programs that this one starts. */
+/* Takes the lock without waiting for its owner; the file is made where there is none. The
+   descriptor is closed in programs that this one starts. */
 bool lock_take(Lock *lock, const char *path);
+
+/* Whether somebody holds the lock; who, in *lock. Changes nothing: whoever takes it meanwhile gets
+   it. */
+bool lock_look(Lock *lock, const char *path);
 
 void lock_release(Lock *lock);
 

@@ -213,9 +213,9 @@ static bool ends_with(const char *text, const char *end) {
 }
 
 int main(int argc, char **argv) {
+    stop_install();
     store_start();
     gemm_start();
-    stop_install();
     if (argc < 2) {
         command_help(NULL);
         return EXIT_USAGE;

@@ -391,11 +391,7 @@ RunStatus run_status(const Config *config, const char *output) {
 char *run_owner(const Config *config, const char *output) {
     char *path = format_text("%s/%s/%s/run.lock", output, config->name, config->id), *owner = NULL;
     Lock lock;
-    if (!access(path, F_OK)) {
-        if (lock_take(&lock, path)) lock_release(&lock);
-        else if (lock.error == EWOULDBLOCK)
-            owner = format_text("process %ld on %s", lock.pid, lock.host);
-    }
+    if (lock_look(&lock, path)) owner = format_text("process %ld on %s", lock.pid, lock.host);
     free(path);
     return owner;
 }
@@ -422,8 +418,8 @@ int run(const Config *config, const RunOptions *options) {
     run_make_folders(run.folder);
     if (!lock_take(&run.lock, run.lock_path)) {
         if (run.lock.error != EWOULDBLOCK) output_failed(run.lock_path, run.lock.error);
-        die(EXIT_FAILED, "%s is being worked on by process %ld on %s", run.folder, run.lock.pid,
-            run.lock.host);
+        die(options->worker ? EXIT_BUSY : EXIT_FAILED, "%s is being worked on by process %ld on %s",
+            run.folder, run.lock.pid, run.lock.host);
     }
     if (options->fresh) prune_checkpoints(&run, 0);
 

@@ -10,6 +10,7 @@ typedef struct {
     const char *command;  /* what goes on after a stop: the command line as given */
     bool fresh;           /* --fresh */
     bool quiet, json;     /* --quiet, --json */
+    bool worker;          /* of a study, which is told with EXIT_BUSY of another owner */
     ColorChoice color;
 } RunOptions;
 

@@ -420,6 +420,14 @@ static void say_failed(Sweep *s, int c, int code) {
     free(line);
 }
 
+/* A run of somebody else. */
+static void leave_alone(Sweep *s, int c, const char *owner) {
+    s->cells[c].state = ELSEWHERE;
+    fprintf(stderr, "run %d is being worked on by %s: %s\n", c + 1, owner,
+            s->study->cells[c].text);
+    log_cell(s, c, "elsewhere", owner);
+}
+
 /* ---- workers ------------------------------------------------------------------------------- */
 
 static double number_after(const char *line, const char *key) {
@@ -454,7 +462,16 @@ static void stop_workers(Sweep *s) {
 static void ended(void *to, int c, int code) {
     Sweep *s = to;
     Cell *cell = &s->cells[c];
-    cell->state = code == EXIT_DONE ? DONE : code == EXIT_AGAIN ? STOPPED : FAILED;
+    /* One that has hardly started knows no signals yet. */
+    const bool stopped = code == EXIT_AGAIN || (s->leaving && code == 128 + SIGTERM);
+    cell->state = code == EXIT_DONE ? DONE : stopped ? STOPPED : FAILED;
+    if (code == EXIT_BUSY) {
+        char *owner = run_owner(&s->study->cells[c].config, s->options->output);
+        board_clear(&s->board);
+        leave_alone(s, c, owner ? owner : "another process");
+        free(owner);
+        return;
+    }
     if (cell->state == FAILED) {
         say_failed(s, c, code);
         if (s->options->fail_fast) stop_workers(s);
@@ -522,11 +539,7 @@ static void look_around(Sweep *s) {
         } else {
             char *owner = run_owner(&cell->config, o->output);
             own->flops = train_flops(&cell->config);
-            if (owner) {
-                own->state = ELSEWHERE;
-                fprintf(stderr, "run %d is being worked on by %s: %s\n", c + 1, owner, cell->text);
-                log_cell(s, c, "elsewhere", owner);
-            }
+            if (owner) leave_alone(s, c, owner);
             free(owner);
         }
     }

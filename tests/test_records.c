@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/events.h"
@@ -297,6 +299,10 @@ START_TEST(lock_is_exclusive) {
     ck_assert_str_eq(lock.host, host);
     ck_assert_int_eq(lock.pid, owner);
 
+    ck_assert(lock_look(&lock, path));
+    ck_assert_str_eq(lock.host, host);
+    ck_assert_int_eq(lock.pid, owner);
+
     /* A dead owner's lock is free at once, whatever its text says. */
     kill(owner, SIGKILL);
     ck_assert_int_eq(waitpid(owner, NULL, 0), owner);
@@ -313,6 +319,36 @@ START_TEST(lock_is_exclusive) {
     lock_release(&lock);
     ck_assert(lock_take(&second, path));
     lock_release(&second);
+}
+END_TEST
+
+/* Whoever looks leaves no trace, and is in nobody's way. */
+START_TEST(lock_is_looked_at) {
+    Lock lock;
+    ck_assert(!lock_look(&lock, path));
+    ck_assert_int_eq(access(path, F_OK), -1);
+    FILE *old = fopen(path, "wb");
+    fputs("there 12\n", old);
+    fclose(old);
+    ck_assert(!lock_look(&lock, path));
+    assert_file("there 12\n");
+
+    int ready[2];
+    ck_assert_int_eq(pipe(ready), 0);
+    const pid_t looks = fork(); /* for long */
+    if (!looks) {
+        const int fd = open(path, O_RDONLY);
+        static const struct timespec moment = {.tv_nsec = 30000000};
+        if (flock(fd, LOCK_SH) || write(ready[1], "y", 1) != 1) _exit(1);
+        nanosleep(&moment, NULL);
+        _exit(0);
+    }
+    char answer;
+    ck_assert_int_eq(read(ready[0], &answer, 1), 1);
+    ck_assert(!lock_look(&lock, path));
+    ck_assert(lock_take(&lock, path));
+    lock_release(&lock);
+    ck_assert_int_eq(waitpid(looks, NULL, 0), looks);
 }
 END_TEST
 
@@ -426,6 +462,7 @@ Suite *suite_records(void) {
     TCase *lock = tcase_create("lock");
     tcase_add_checked_fixture(lock, make_folder, remove_folder);
     tcase_add_test(lock, lock_is_exclusive);
+    tcase_add_test(lock, lock_is_looked_at);
     tcase_add_test(lock, lock_says_what_failed);
     suite_add_tcase(suite, lock);
 

@@ -146,6 +146,41 @@ holds 'a run of somebody else is left alone' says err 'run 3 is being worked on 
 holds 'the others are run' [ "$(results busy)" = 5 ]
 holds 'and it is not all done' [ "$status" = 1 ]
 kill $owner
+# Workers that take a second to start: what happens to them meanwhile is no failure.
+cat >"$work/slow.c" <<'END'
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void start(int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--worker")) sleep(1);
+}
+END
+"${CC:-cc}" -shared -fPIC -o "$work/slow.so" "$work/slow.c"
+several() { [ "$(workers "$1" | wc -l)" -ge "$2" ]; } # several FOLDER PROCESSES
+slowly() { # slowly FOLDER: the sweep, of which all workers are there but none has got to main
+    # shellcheck disable=SC2086
+    LD_PRELOAD="$work/slow.so" "$program" $sweep --output "$work/$1" --jobs 6 >"$work/out" \
+        2>"$work/err" </dev/null &
+    parent=$!
+    holds 'the slow workers are there' wait_for several "$1" 7
+}
+slowly early
+kill -TERM $parent
+finish $parent
+holds 'workers that are stopped at once have not failed' says err 'stopped: 6 stopped, 0 left'
+holds 'and go on some day' [ "$status" = 75 ]
+mkdir -p "$work/late/tiny/$third"
+slowly late
+flock --no-fork "$work/late/tiny/$third/run.lock" sleep 100 &
+owner=$!
+finish $parent
+holds 'a run that somebody takes in between has not failed' \
+    says err 'run 3 is being worked on by process'
+holds 'nothing has' [ "$(grep -c failed "$work/err")" = 0 ]
+holds 'the others are run' [ "$(results late)" = 5 ]
+holds 'and it is not all done' [ "$status" = 1 ]
+kill $owner
+
 # A study file: what is not defined, learning rates, a changed definition.
 cat >"$work/rates.lua" <<'END'
 return study {

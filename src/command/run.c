@@ -79,6 +79,7 @@ static int run_one(const Command *command, Study *study, int cell) {
                                 .fresh = command->fresh,
                                 .quiet = command->quiet,
                                 .json = command->json,
+                                .worker = command->expect,
                                 .color = command->color};
     const int code = run(&config, &options);
     config_free(&config);
