@@ -65,8 +65,7 @@ static void visit_tables(Record *record, const Model *model, int action) {
 
 static double *column(size_t rows) { return ALLOCATE(rows, double); }
 
-Record *record_create(const Config *config, const Model *model) {
-    Record *r = ALLOCATE(1, Record);
+static void set_rooms(Record *r, const Config *config) {
     const int64_t steps = config->train.total_steps;
     r->config = config;
     r->lengths = (size_t)config->evaluate.lengths.count;
@@ -75,6 +74,32 @@ Record *record_create(const Config *config, const Model *model) {
     r->snapshot_room = config->train.snapshot_every
                            ? (size_t)(steps / config->train.snapshot_every + 2)
                            : 0;
+}
+
+/* Adds the numbers of a learned table. */
+static void count_table(void *numbers, const PositionTable *table) {
+    if (!strcmp(table->kind, "learned")) *(double *)numbers += (double)table_count(table);
+}
+
+RecordBytes record_bytes(const Config *config) {
+    enum { NUMBER = 8, TRAIN_COLUMNS = 8, CELL_COLUMNS = 6 }; /* those of record_create */
+    Record r = {0};
+    set_rooms(&r, config);
+    const ModelShape shape = train_shape(config);
+    Model *model = r.snapshot_room ? model_create(&shape, 0) : model_describe(&shape);
+    double snapshot = 1; /* its step */
+    if (r.snapshot_room) model_tables(model, config_longest(config), count_table, &snapshot);
+    const double rows = NUMBER * (TRAIN_COLUMNS * (double)r.train_room +
+                                  (1 + CELL_COLUMNS * (double)r.lengths) * (double)r.evaluate_room +
+                                  snapshot * (double)r.snapshot_room);
+    const double file = rows + 3.0 * (double)model->count * sizeof(real);
+    model_free(model);
+    return (RecordBytes){.memory = rows + 2 * file, .file = file};
+}
+
+Record *record_create(const Config *config, const Model *model) {
+    Record *r = ALLOCATE(1, Record);
+    set_rooms(r, config);
     r->step = ALLOCATE(r->train_room, int64_t);
     r->tokens = ALLOCATE(r->train_room, int64_t);
     r->loss = column(r->train_room);

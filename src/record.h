@@ -41,6 +41,14 @@ typedef struct {
     int64_t *snapshot_step;
 } Record;
 
+/* What the rows of a run need: bytes of memory, with those of a checkpoint, which is made in memory
+   and looked at again before it is written, and of its file. With snapshots it draws the weights,
+   because the encoding says which tables there are. */
+typedef struct {
+    double memory, file;
+} RecordBytes;
+RecordBytes record_bytes(const Config *config);
+
 Record *record_create(const Config *config, const Model *model);
 void record_free(Record *record);
 

@@ -396,6 +396,11 @@ char *run_owner(const Config *config, const char *output) {
     return owner;
 }
 
+double run_bytes(const Config *config, int threads) {
+    const double training = train_bytes(config, threads);
+    return training > environment_memory() ? training : training + record_bytes(config).memory;
+}
+
 int run(const Config *config, const RunOptions *options) {
     Run run = {.config = config, .options = options, .environment = environment_look()};
     run.results = terminal_look(STDOUT_FILENO, options->color);
@@ -411,7 +416,7 @@ int run(const Config *config, const RunOptions *options) {
     }
     start_check(config);
     char needed[32], there[32];
-    const double bytes = train_bytes(config, run.environment.threads);
+    const double bytes = run_bytes(config, run.environment.threads);
     if (bytes > environment_memory())
         die(EXIT_USAGE, "%s: needs %s (%.0f bytes) of memory, this machine has %s", config->path,
             bytes_text(bytes, needed), bytes, bytes_text(environment_memory(), there));

@@ -14,6 +14,10 @@ typedef struct {
     ColorChoice color;
 } RunOptions;
 
+/* Bytes of memory that a run needs, on so many threads; only those of training where these alone
+   are more than the machine has. */
+double run_bytes(const Config *config, int threads);
+
 /* Trains, evaluates, writes; goes on from the newest checkpoint that verifies; says so when the run
    is complete. Returns the exit code. */
 int run(const Config *config, const RunOptions *options);

@@ -90,13 +90,29 @@ double train_bytes(const Config *config, int threads) {
     return bytes;
 }
 
-double train_flops(const Config *config) {
+/* Of the steps from `first` on. Lengths that are drawn are drawn here too, unless they are so many
+   that the first ones tell the mean. */
+static double stage_flops(const Config *config, const Stage *stage, int64_t first) {
+    static const int64_t most_draws = 1000000;
     const ModelShape shape = train_shape(config);
+    const bool drawn = stage->length.range || stage->length.list.count > 1;
+    const int64_t draws = !drawn ? 1 : stage->steps < most_draws ? stage->steps : most_draws;
     double flops = 0;
-    for (int64_t step = 1; step <= config->train.total_steps; step++) {
+    for (int64_t i = 0; i < draws; i++) {
         size_t length, items;
-        config_batch(config, step, &length, &items);
+        config_batch(config, first + i, &length, &items);
         flops += model_step_flops(&shape, items, length);
+    }
+    return flops / (double)draws * (double)stage->steps;
+}
+
+double train_flops(const Config *config) {
+    double flops = 0;
+    int64_t first = 1;
+    for (int s = 0; s < config->train.stage_count; s++) {
+        const Stage *stage = &config->train.stages[s];
+        flops += stage_flops(config, stage, first);
+        first += stage->steps;
     }
     return flops;
 }

@@ -48,10 +48,10 @@ ModelShape train_shape(const Config *config);
 Trainer *train_create(const Config *config);
 void train_free(Trainer *trainer);
 
-/* Bytes that training and evaluation need in all, before anything is allocated. */
+/* Bytes that training and evaluation need, before anything is allocated. */
 double train_bytes(const Config *config, int threads);
 
-/* Useful FLOPs of all steps. */
+/* Useful FLOPs of all steps; from the mean of a million where more are drawn. */
 double train_flops(const Config *config);
 
 /* The next step. NULL, or one sentence that names the first tensor that is not finite, or the

@@ -3,11 +3,12 @@
 
 #include "src/bench.h"
 #include "src/environment.h"
+#include "src/record.h"
 #include "src/report/table.h"
+#include "src/run.h"
 #include "src/start.h"
 #include "src/train.h"
 
-#include <math.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +104,14 @@ static void print_positions(const Config *config, const Model *model) {
     }
 }
 
+static int too_large(const char *path, double bytes) {
+    char needed[32], there[32];
+    fflush(stdout);
+    fprintf(stderr, "%s: needs %s (%.0f bytes) of memory, this machine has %s\n", path,
+            bytes_text(bytes, needed), bytes, bytes_text(environment_memory(), there));
+    return EXIT_USAGE;
+}
+
 /* All runs of a study, a line each; --index tells more of one. */
 static int check_study(const Command *command, const Study *study) {
     const Terminal terminal = terminal_look(STDOUT_FILENO, command->color);
@@ -128,7 +137,7 @@ static int check_study(const Command *command, const Study *study) {
         table_rest(table, "%s", folder);
         free(folder);
         flops += own;
-        bytes = fmax(bytes, train_bytes(&cell->config, 1));
+        bytes = fmax(bytes, run_bytes(&cell->config, 1));
         defined++;
     }
     table_print(table, stdout, &terminal);
@@ -140,6 +149,7 @@ static int check_study(const Command *command, const Study *study) {
            flops, flops / (USUAL_SHARE * peak * 1e9), 100 * USUAL_SHARE, peak);
     printf("memory: at most %s a run, of %s\n", bytes_text(bytes, needed),
            bytes_text(environment_memory(), there));
+    if (bytes > environment_memory()) return too_large(study->path, bytes);
     if (study->claim_count) printf("claims: %d comparisons\n", study->claim_count);
     return fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
 }
@@ -159,15 +169,12 @@ int command_check(const Command *command) {
     print_values(&config, &terminal);
 
     char needed[32], there[32];
-    const double bytes = train_bytes(&config, environment.threads);
+    const double bytes = run_bytes(&config, environment.threads);
     const double memory = environment_memory();
     printf("\nmemory: %s of %s\n", bytes_text(bytes, needed), bytes_text(memory, there));
-    if (bytes > memory) {
-        fflush(stdout);
-        fprintf(stderr, "%s: needs %s (%.0f bytes) of memory, this machine has %s\n", config.path,
-                needed, bytes, there);
-        return EXIT_USAGE;
-    }
+    if (bytes > memory) return too_large(config.path, bytes);
+    printf("disk: at most %s a checkpoint, of which two are kept\n",
+           bytes_text(record_bytes(&config).file, needed));
     const ModelShape shape = train_shape(&config);
     Model *model = model_create(&shape, config.init_seed);
     const double flops = train_flops(&config), peak = bench_peak(0.05);
