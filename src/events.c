@@ -8,7 +8,7 @@
 
 int events_open(Events *events, const char *path, int64_t keep, bool echo) {
     *events = (Events){.fd = -1, .echo = echo};
-    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) return errno;
     struct stat status;
     int error = fstat(fd, &status) ? errno : 0;

@@ -48,7 +48,7 @@ static bool only_looked_at(int fd) {
 bool lock_take(Lock *lock, const char *path) {
     *lock = (Lock){.fd = -1};
     for (int tries = 0;;) {
-        lock->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        lock->fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (lock->fd < 0) {
             lock->error = errno;
             return false;

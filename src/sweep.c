@@ -11,12 +11,14 @@
 #include "src/store/store.h"
 #include "src/sweep_report.h"
 #include "src/train.h"
+#include "src/utf8.h"
 
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef enum { WAITING, RUNNING, DONE, FAILED, STOPPED, UNDEFINED, ELSEWHERE } State;
@@ -232,7 +234,8 @@ static char *definition_text(const Study *study) {
 }
 
 static char *read_file(const char *path) {
-    FILE *file = fopen(path, "re");
+    struct stat status;
+    FILE *file = stat(path, &status) || !S_ISREG(status.st_mode) ? NULL : fopen(path, "re");
     if (!file) return NULL;
     char *text = NULL;
     size_t size = 0;
@@ -241,6 +244,12 @@ static char *read_file(const char *path) {
     fclose(file);
     fclose(memory);
     return text;
+}
+
+/* The file may be cut anywhere. */
+static const char *next_line(const char *line) {
+    line += strcspn(line, "\n");
+    return line + (*line != 0);
 }
 
 /* The part of a line between two texts: its id, or its cell. */
@@ -257,9 +266,9 @@ static bool has_part(const char *line, size_t length, const char *from, const ch
 /* Says how the cells differ from those that the study had at its last start. */
 static void compare_definitions(const char *path, const char *old, const char *new) {
     int gone = 0, changed = 0, added = 0;
-    for (const char *line = old; *line; line += strcspn(line, "\n") + 1)
+    for (const char *line = old; *line; line = next_line(line))
         if (!has_part(line, strcspn(line, "\n"), "\"cell\":", "}", new)) gone++;
-    for (const char *line = new; *line; line += strcspn(line, "\n") + 1) {
+    for (const char *line = new; *line; line = next_line(line)) {
         const size_t length = strcspn(line, "\n");
         if (!has_part(line, length, "\"cell\":", "}", old)) added++;
         else if (!has_part(line, length, "\"id\":", ",", old)) changed++;
@@ -268,10 +277,12 @@ static void compare_definitions(const char *path, const char *old, const char *n
             "the study is not what it was at its last start (%s): %d runs are new, %d have other "
             "values,\n%d are no longer in it; results of those stay where they are%s\n",
             path, added, changed, gone, gone + changed ? ":" : "");
-    for (const char *line = old; *line; line += strcspn(line, "\n") + 1) {
+    for (const char *line = old; *line; line = next_line(line)) {
         const size_t length = strcspn(line, "\n");
-        if (!has_part(line, length, "\"id\":", ",", new))
-            fprintf(stderr, "    %.*s\n", (int)strcspn(line, "}\n") + 1, line);
+        if (has_part(line, length, "\"id\":", ",", new)) continue;
+        char *text = format_text("%.*s", (int)least(length, strcspn(line, "}") + 1), line);
+        fprintf(stderr, "    %s\n", utf8_clean(text, false));
+        free(text);
     }
 }
 
@@ -558,7 +569,7 @@ static void share_out(Sweep *s) {
     double bytes = 0;
     for (int c = 0; c < s->study->cell_count; c++)
         if (chosen(o, c) && s->cells[c].state == WAITING)
-            bytes = fmax(bytes, train_bytes(&s->study->cells[c].config, s->threads));
+            bytes = fmax(bytes, run_bytes(&s->study->cells[c].config, s->threads));
     const int fit = (int)fmin(s->jobs, fmax(1, floor(0.9 * environment_memory() / bytes)));
     if (fit >= s->jobs) return;
     warn("%d runs side by side and not %d: each may need %.1f GiB of memory", fit, s->jobs,

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base.h"
 #include "src/lua/sandbox.h"
+#include "src/utf8.h"
 
 enum {
     ITEMS = 1 << 16, /* most values of a table that one call goes through */
@@ -46,7 +48,20 @@ static int checked_rep(lua_State *L) {
     return original(L);
 }
 
-/* To stderr, without what a terminal would obey. */
+/* To stderr, without what a terminal would obey but for ends of lines and tabs. */
+static void print_clean(const char *text, size_t length) {
+    char *copy = memcpy(allocate(length + 1, 1), text, length);
+    for (char *at = copy, *part = copy; at <= copy + length; at++) {
+        const char end = *at;
+        if (end && end != '\n' && end != '\t') continue;
+        *at = 0;
+        fputs(utf8_clean(part, false), stderr);
+        if (at < copy + length) fputc(end ? end : '?', stderr);
+        part = at + 1;
+    }
+    free(copy);
+}
+
 static int print(lua_State *L) {
     Sandbox *sandbox = sandbox_of(L);
     int count = lua_gettop(L);
@@ -56,10 +71,7 @@ static int print(lua_State *L) {
         sandbox->printed += length + 1;
         if (sandbox->printed > SANDBOX_PRINT)
             return luaL_error(L, "prints more than %d bytes", SANDBOX_PRINT);
-        for (size_t c = 0; c < length; c++) {
-            unsigned char byte = (unsigned char)text[c];
-            fputc((byte < 0x20 && !strchr("\n\t", byte)) || byte == 0x7f ? '?' : byte, stderr);
-        }
+        print_clean(text, length);
         fputc(i < count ? '\t' : '\n', stderr);
         lua_pop(L, 1);
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base.h"
+#include "src/utf8.h"
 
 enum { TEXT_SIZE = 1000, WORD_SIZE = 64 };
 
@@ -12,10 +13,12 @@ void mistake_add(MistakeList *list, int order, int line, char *text) {
         free(text);
         return;
     }
-    size_t length = strlen(text);
-    if (length > TEXT_SIZE) strcpy(text + TEXT_SIZE - 3, "...");
-    for (unsigned char *at = (unsigned char *)text; *at; at++)
-        if (*at < 0x20 || *at == 0x7f) *at = '?';
+    const size_t length = strlen(text), half = TEXT_SIZE / 2;
+    if (length > TEXT_SIZE) { /* a long name must not hide what is wrong with it */
+        memcpy(text + half - 3, "...", 3);
+        memmove(text + half, text + length - half, half + 1);
+    }
+    utf8_clean(text, false);
     list->kept[list->count - 1] = (Mistake){order, line, text};
 }
 

@@ -1,6 +1,7 @@
 /* reader: an HDF5 file → plain arrays. The file may come from anywhere, so it is read whole into
    memory first, and every property is looked at before libhdf5 acts on it. */
 #include "src/store/internal.h"
+#include "src/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,17 +16,12 @@
 /* deflate packs at most 1032 : 1. Small arrays may be all fill value and store nothing. */
 static const uint64_t most_packing = 1100, always_allowed = 64 << 20, largest_chunk = 256 << 20;
 
-static void clean(char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 127) *text = '?';
-}
-
 bool store_refuse(StoreReader *reader, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(reader->reason, sizeof reader->reason, format, arguments);
     va_end(arguments);
-    clean(reader->reason);
+    utf8_clean(reader->reason, false);
     return false;
 }
 
