@@ -115,6 +115,7 @@ check: ## all tests, after installing what they need: float, double, whole runs,
 	@$(FLAVOUR_MAKE) .venv/installed
 	@$(RUN_TESTS) tests/test_launcher.sh 'tests/test_study.sh $(OUT)/harness' \
 	    'tests/test_run.sh $(OUT)/harness' 'tests/test_files.sh $(OUT)/harness' \
+	    '.venv/bin/python tests/test_hostile.py $(OUT)/harness' \
 	    $(call suites,$(call flavour,double)) $(call suites,$(OUT)) tests/test_lint.sh
 
 double: ## the program and its tests with real = double: gradients to 1e-8

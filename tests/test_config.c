@@ -518,6 +518,14 @@ static char *lines_of(const char *path, const char *start, char end) {
     return all;
 }
 
+/* Is `found` one of the lines? */
+static bool among(const char *lines, const char *found) {
+    const size_t length = strlen(found);
+    for (; *lines; lines += strcspn(lines, "\n") + 1)
+        if (strcspn(lines, "\n") + 1 == length && !strncmp(lines, found, length)) return true;
+    return false;
+}
+
 /* Sanitizers keep more memory than the program takes. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -546,7 +554,7 @@ START_TEST(test_bad_config) {
     const char *found = several ? config_text_study_refusal_of_file(path, overrides)
                                 : config_text_refusal_of_file(path, overrides);
     getrusage(RUSAGE_SELF, &used);
-    if (!*slow || strcmp(found, slow)) ck_assert_str_eq(found, expected);
+    if (!among(slow, found)) ck_assert_str_eq(found, expected);
     ck_assert_double_lt(cpu_seconds(&used) - start, 2);
     /* A config is read as a study of one in the same words. */
     if (!several && !*overrides && cpu_seconds(&used) - start < 0.2)
