@@ -2,16 +2,35 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
 enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20 };
+
+static bool leaving;
+
+void leave(int code) {
+    leaving = true;
+    exit(code);
+}
+
+static void left(void) {
+    if (leaving) return;
+    static const char sentence[] = "harness: a library ended the program, perhaps out of memory\n";
+    ssize_t ignored = write(STDERR_FILENO, sentence, sizeof sentence - 1);
+    (void)ignored;
+    _exit(EXIT_INTERNAL);
+}
+
+void watch_exit(void) {
+    CHECK(!atexit(left), "no memory for a function at the exit");
+}
 
 static void say(const char *prefix, const char *format, va_list arguments) {
     fputs(prefix, stderr);
@@ -24,7 +43,7 @@ void die(int code, const char *format, ...) {
     va_start(arguments, format);
     say("harness: ", format, arguments);
     va_end(arguments);
-    exit(code);
+    leave(code);
 }
 
 void warn(const char *format, ...) {
@@ -40,7 +59,7 @@ void check_failed(const char *file, int line, const char *condition, const char 
     va_start(arguments, format);
     say("", format, arguments);
     va_end(arguments);
-    exit(EXIT_INTERNAL);
+    leave(EXIT_INTERNAL);
 }
 
 void *allocate(size_t count, size_t size) {
@@ -80,6 +99,16 @@ char *format_text(const char *format, ...) {
     vsnprintf(text, (size_t)length + 1, format, arguments);
     va_end(arguments);
     return text;
+}
+
+FILE *memory_open(char **text, size_t *size) {
+    FILE *stream = open_memstream(text, size);
+    if (!stream) die(EXIT_INTERNAL, "the system has no memory for a text");
+    return stream;
+}
+
+void memory_close(FILE *stream) {
+    if (fclose(stream)) die(EXIT_INTERNAL, "the system has no memory for a text");
 }
 
 void *arena_take(Arena *arena, size_t count, size_t size) {

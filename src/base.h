@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* `real` is the type of parameters, activations and gradients: float to run, double for gradient
    checks (`make double`, -DREAL_DOUBLE). Sums that travel far (carries, scans, losses) are double
@@ -31,6 +32,11 @@ enum {
 
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 
+/* Ends the program. Once main has called watch_exit, whoever else calls exit() (a library that was
+   refused memory, say) ends it with EXIT_INTERNAL and a sentence. */
+_Noreturn void leave(int code);
+void watch_exit(void);
+
 /* Prints "harness: " and the sentence on stderr and ends the program with `code`. */
 _Noreturn void die(int code, const char *format, ...) PRINTF_LIKE(2, 3);
 
@@ -53,6 +59,11 @@ void *allocate(size_t count, size_t size);
 /* A copy of the string / a formatted string, in memory of its own. */
 char *copy_text(const char *text);
 char *format_text(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* A stream whose text grows in memory (the caller frees it), and its end, from which on text and
+   size stand. Die with EXIT_INTERNAL rather than give a text that was cut off. */
+FILE *memory_open(char **text, size_t *size);
+void memory_close(FILE *stream);
 
 /* An arena: the layout is run twice over the same arena_take calls. While base is NULL it only
    counts (and returns NULL); after arena_allocate it hands out the pieces. Nothing is released

@@ -32,13 +32,12 @@ typedef struct {
 } Words;
 
 static FILE *words_stream(Words *words) {
-    if (!words->to) words->to = open_memstream(&words->text, &words->size);
-    CHECK(words->to, "no memory for a text");
+    if (!words->to) words->to = memory_open(&words->text, &words->size);
     return words->to;
 }
 
 static char *words_close(Words *words) {
-    fclose(words_stream(words));
+    memory_close(words_stream(words));
     return words->text;
 }
 

@@ -241,8 +241,7 @@ static void source_stages(const Sources *sources) {
 static char *sources_of(const Config *config, IdentityPlace *place, void *context) {
     char *text = NULL;
     size_t size;
-    Sources sources = {config, open_memstream(&text, &size), place, context};
-    CHECK(sources.to, "open_memstream failed");
+    Sources sources = {config, memory_open(&text, &size), place, context};
     for (int s = 0; s < CONFIG_SECTIONS; s++) {
         const ConfigSection *section = &config_sections[s];
         source_options(&sources, section->name, section->options, config, false);
@@ -258,7 +257,7 @@ static char *sources_of(const Config *config, IdentityPlace *place, void *contex
         }
         if (!strcmp(section->name, "train")) source_stages(&sources);
     }
-    CHECK(!fclose(sources.to), "no memory for the list of sources");
+    memory_close(sources.to);
     return text;
 }
 

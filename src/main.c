@@ -212,25 +212,35 @@ static bool ends_with(const char *text, const char *end) {
     return length >= tail && !strcmp(text + length - tail, end);
 }
 
+/* What was printed has to arrive, too. Nobody is left to tell about a pipe that was closed. */
+static _Noreturn void finish(int code) {
+    if (fflush(stdout) || ferror(stdout)) {
+        if (errno == EPIPE) leave(EXIT_OUTPUT);
+        die(EXIT_OUTPUT, "standard output: %s", strerror(errno));
+    }
+    leave(code);
+}
+
 int main(int argc, char **argv) {
+    watch_exit();
     stop_install();
     store_start();
     gemm_start();
     if (argc < 2) {
         command_help(NULL);
-        return EXIT_USAGE;
+        finish(EXIT_USAGE);
     }
     const char *name = argv[1];
     if (!strcmp(name, "--help") || !strcmp(name, "-h")) name = "help";
     for (size_t i = 1; i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(name, commands[i].name)) {
             const Command command = parse(argc, argv, 2);
-            return commands[i].act(&command);
+            finish(commands[i].act(&command));
         }
     /* anything else is a config, perhaps behind options */
     const Command command = parse(argc, argv, 1);
     if (!command.word_count || !ends_with(command.words[0], ".lua"))
         command_usage("%s: neither a command nor a config (a file that ends in .lua)",
                       command.word_count ? command.words[0] : name);
-    return command_run(&command);
+    finish(command_run(&command));
 }

@@ -87,14 +87,14 @@ static bool read_body(const void *path, FILE *to) {
     /* Kept back until all is read: a refusal is one sentence alone. */
     char *text, *wrong = NULL;
     size_t size;
-    FILE *memory = open_memstream(&text, &size);
-    CHECK(memory, "no memory for a result");
+    FILE *memory = memory_open(&text, &size);
     char *format = store_read_attribute_text(reader, "/", "format");
     bool result = format && !strcmp(format, STORE_RUN_FORMAT);
     if (format && !result) wrong = format_text("is a %s file and not a result", format);
-    bool good = result && print_texts(reader, memory) && print_numbers(reader, memory) &&
-                print_lengths(reader, memory) && print_keys(reader, memory, &wrong);
-    fclose(memory);
+    bool good = result && store_known_version(reader) && print_texts(reader, memory) &&
+                print_numbers(reader, memory) && print_lengths(reader, memory) &&
+                print_keys(reader, memory, &wrong);
+    memory_close(memory);
     fputs(good ? text : wrong ? wrong : store_reason(reader), to);
     free(wrong);
     free(format);

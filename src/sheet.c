@@ -118,8 +118,7 @@ static void print_cell(FILE *to, SheetType type, Cell cell) {
 char *sheet_csv(const Sheet *sheet) {
     char *text;
     size_t size;
-    FILE *to = open_memstream(&text, &size);
-    CHECK(to, "no memory for a table");
+    FILE *to = memory_open(&text, &size);
     for (size_t c = 0; c < sheet->count; c++) {
         if (c) fputc(',', to);
         print_field(to, sheet->columns[c].name);
@@ -130,7 +129,7 @@ char *sheet_csv(const Sheet *sheet) {
             print_cell(to, sheet->columns[c].type, sheet->columns[c].cells[r]);
             fputc(c + 1 < sheet->count ? ',' : '\n', to);
         }
-    fclose(to);
+    memory_close(to);
     return text;
 }
 

@@ -288,14 +288,13 @@ static bool show_body(const void *argument, FILE *to) {
     /* Kept back until the whole file was read: half a page would look like a whole one. */
     char *text;
     size_t size;
-    FILE *memory = open_memstream(&text, &size);
-    CHECK(memory, "no memory for a page");
+    FILE *memory = memory_open(&text, &size);
     const Page page = {reader, memory, request->terminal};
     char *format = attribute(&page, "/", "format");
     bool result = format && !strcmp(format, STORE_RUN_FORMAT);
-    bool shown = result && print_run(&page) && print_training(&page) && print_lengths(&page) &&
-                 print_tables(&page);
-    fclose(memory);
+    bool shown = result && store_known_version(reader) && print_run(&page) &&
+                 print_training(&page) && print_lengths(&page) && print_tables(&page);
+    memory_close(memory);
     if (format && !result)
         fprintf(to, "is a %s file and not a result", format);
     else

@@ -274,18 +274,17 @@ static bool read_body(const void *path, FILE *to) {
     }
     char *text;
     size_t size;
-    FILE *memory = open_memstream(&text, &size);
-    CHECK(memory, "no memory for a summary");
+    FILE *memory = memory_open(&text, &size);
     char *format = store_read_attribute_text(reader, "/", "format");
-    bool good = format && !strcmp(format, STORE_SUMMARY_FORMAT);
-    const bool other = format && !good;
+    const bool other = format && strcmp(format, STORE_SUMMARY_FORMAT);
+    bool good = format && !other && store_known_version(reader);
     /* A table without rows has no columns. */
     size_t last = !good || !store_exists(reader, "/runs/run_id") ? IDS
                   : store_exists(reader, "/claims/claim")        ? COLUMNS
                                                                  : NAME;
     for (size_t i = 0; i < last && good; i++)
         good = columns[i].print(reader, columns[i].path, memory);
-    fclose(memory);
+    memory_close(memory);
     if (other)
         fprintf(to, "is a %s file and not a summary", format);
     else

@@ -111,7 +111,7 @@ int sweep_plan(const Study *study, const SweepOptions *options) {
         fputs(json.text, stdout);
     }
     json_free(&json);
-    return fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 /* ---- job scripts --------------------------------------------------------------------------- */
@@ -239,10 +239,10 @@ static char *read_file(const char *path) {
     if (!file) return NULL;
     char *text = NULL;
     size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
+    FILE *memory = memory_open(&text, &size);
     for (int c; (c = getc(file)) != EOF;) putc(c, memory);
     fclose(file);
-    fclose(memory);
+    memory_close(memory);
     return text;
 }
 

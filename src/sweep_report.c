@@ -100,5 +100,5 @@ int sweep_report(Study *study, const char *output, ColorChoice color) {
     free(paths);
     free(labels);
     free(folder);
-    return fflush(stdout) ? EXIT_OUTPUT : code;
+    return code;
 }

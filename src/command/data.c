@@ -19,5 +19,5 @@ int command_data(const Command *command) {
     examples_print(stdout, config.task, &config.task_options, &examples);
     examples_free(&examples);
     config_free(&config);
-    return fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
+    return EXIT_DONE;
 }

@@ -18,7 +18,7 @@ int command_show(const Command *command) {
         const int shown = show_result(command->words[i], stdout, &terminal);
         if (shown) code = shown;
     }
-    return fflush(stdout) ? EXIT_OUTPUT : code;
+    return code;
 }
 
 int command_verify(const Command *command) {
@@ -29,7 +29,7 @@ int command_verify(const Command *command) {
         if (reason) code = EXIT_FAILED;
         fprintf(reason ? stderr : stdout, "%s: %s\n", command->words[i], reason ? reason : "whole");
     }
-    return fflush(stdout) ? EXIT_OUTPUT : code;
+    return code;
 }
 
 int command_docs(const Command *command) {
@@ -37,5 +37,5 @@ int command_docs(const Command *command) {
     if (!strcmp(what, "config")) config_write_markdown(stdout);
     else if (!strcmp(what, "annotations")) config_write_annotations(stdout);
     else command_usage("docs: expected config or annotations");
-    return fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
+    return EXIT_DONE;
 }

@@ -48,7 +48,7 @@ static Config result_config(const Command *command, StoreReader *reader) {
     if (!config_load_json(json, lua, command->words[0], command->override_count, command->overrides,
                           &config, &mistakes)) {
         fputs(mistakes.text, stderr);
-        exit(EXIT_USAGE);
+        leave(EXIT_USAGE);
     }
     free(json);
     free(lua);
@@ -246,7 +246,7 @@ static int forward(const Command *command, const Config *config, Model *model) {
     free(input.tokens);
     free(input.positions);
     free(input.segments);
-    return fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 int command_forward(const Command *command) {

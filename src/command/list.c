@@ -126,7 +126,7 @@ static int list_one(const Command *command, const char *what, const char *name) 
     else if (task) list_options(command, name, task->summary, task->source, task->options);
     else if (source) list_options(command, name, source->summary, source->source, source->options);
     else command_usage("list %s: there is no %s", what, name);
-    return fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
+    return EXIT_DONE;
 }
 
 int command_list(const Command *command) {
@@ -139,5 +139,5 @@ int command_list(const Command *command) {
         any = true;
     }
     if (!any) command_usage("list: there is no list of %s", command->words[0]);
-    return fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
+    return EXIT_DONE;
 }

@@ -18,7 +18,7 @@ void command_usage(const char *format, ...) {
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fputs("; ./harness help lists what there is\n", stderr);
-    exit(EXIT_USAGE);
+    leave(EXIT_USAGE);
 }
 
 Study command_study(const Command *command) {
@@ -30,7 +30,7 @@ Study command_study(const Command *command) {
                    &mistakes))
         return study;
     fputs(mistakes.text, stderr);
-    exit(EXIT_USAGE);
+    leave(EXIT_USAGE);
 }
 
 /* Whether --index is that of a run. */
@@ -54,7 +54,7 @@ Config command_config(const Command *command) {
     const int cell = command->index ? command->index - 1 : 0;
     if (study.cells[cell].undefined) {
         fprintf(stderr, "not defined: %s\n", study.cells[cell].undefined);
-        exit(EXIT_USAGE);
+        leave(EXIT_USAGE);
     }
     Config config = study_take(&study, cell);
     study_free(&study);
@@ -108,7 +108,7 @@ int command_run(const Command *command) {
     int code;
     if (command->plan) code = sweep_plan(&study, &options);
     else if (command->emit && sweep_emit(&study, &options, command->emit))
-        code = fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
+        code = EXIT_DONE;
     else if (command->emit)
         command_usage("--emit: expected slurm or parallel, got \"%s\"", command->emit);
     else if (command->index) code = run_one(command, &study, command->index - 1);

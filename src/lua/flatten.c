@@ -65,11 +65,10 @@ static void add_key(FlatKeys *keys, const char *key, char *value) {
 static void walk(lua_State *L, const char *key, FlatKeys *keys) {
     char *text;
     size_t size;
-    FILE *to = open_memstream(&text, &size);
-    CHECK(to, "no memory for a value");
+    FILE *to = memory_open(&text, &size);
     bool whole = !lua_istable(L, -1) || print_span(L, to) || print_list(L, to);
     if (!lua_istable(L, -1)) print_scalar(L, to);
-    fclose(to);
+    memory_close(to);
     if (whole) {
         add_key(keys, key, text);
         return;

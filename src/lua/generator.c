@@ -155,12 +155,11 @@ void generator_prepare(lua_State *L, ScriptFunction *f) {
     const int top = lua_gettop(L);
     lua_newtable(L);
     Hash hash = {.L = L, .sources = &f->script->sources, .seen = top + 1};
-    hash.to = open_memstream(&text, &size);
-    CHECK(hash.to, "open_memstream failed");
+    hash.to = memory_open(&text, &size);
     lua_pushvalue(L, top);
     hash_value(&hash, 0);
     lua_settop(L, top);
-    CHECK(!fclose(hash.to), "no memory for the text of a function");
+    memory_close(hash.to);
     sha256_text(text, size, f->function.sha256);
     free(text);
 }
