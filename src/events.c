@@ -12,11 +12,12 @@ int events_open(Events *events, const char *path, int64_t keep, bool echo) {
     if (fd < 0) return errno;
     struct stat status;
     int error = fstat(fd, &status) ? errno : 0;
-    if (!error && keep > status.st_size) {
-        char last = 0;
-        for (keep = status.st_size; keep > 0; keep--)
-            if (pread(fd, &last, 1, keep - 1) == 1 && last == '\n') break;
-    }
+    /* Back to the end of a line, where the file is not the one that `keep` was counted in. */
+    char last = 0;
+    if (!error && keep > status.st_size) keep = status.st_size;
+    while (!error && keep > 0 && last != '\n')
+        if (pread(fd, &last, 1, keep - 1) != 1) error = errno;
+        else if (last != '\n') keep--;
     if (!error && ftruncate(fd, keep)) error = errno;
     if (error) {
         close(fd);

@@ -18,7 +18,8 @@ typedef struct {
 } Events;
 
 /* Opens or makes the log and keeps its first `keep` bytes (0: starts it again). A file that is
-   shorter than that, because somebody cut it, keeps its whole lines: length says how many bytes.
+   shorter than that, or has no line that ends there, because somebody changed it, keeps its whole
+   lines before: length says how many bytes.
    With `echo` every line goes to stdout as well (--json). */
 int events_open(Events *events, const char *path, int64_t keep, bool echo);
 

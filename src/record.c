@@ -212,6 +212,7 @@ void record_state(RecordState *state, Record *r, Trainer *t, bool reading) {
                                     t->window.right, t->window.tokens, t->window.seconds}};
     Checkpoint *c = &state->checkpoint;
     c->step = t->step;
+    c->moves = r->moves;
     c->arrays = ALLOCATE(FIXED_ARRAYS + 4 * (size_t)model->parameter_count + r->table_count,
                          CheckpointArray);
     static const char *const groups[] = {"parameters", "moment1", "moment2"};
@@ -266,6 +267,7 @@ void record_state(RecordState *state, Record *r, Trainer *t, bool reading) {
 void record_restore(const RecordState *state, Record *r, Trainer *t) {
     const Checkpoint *c = &state->checkpoint;
     t->step = c->step;
+    r->moves = c->moves;
     t->tokens = state->counters[0];
     t->seconds = state->sums[0];
     t->flops = state->sums[1];
@@ -391,6 +393,7 @@ int record_write(Record *r, const Trainer *t, const Environment *environment,
         .created_utc = time_text,
         .completed = completed,
         .exit_reason = exit_reason,
+        .moves = r->moves,
         .seed = config->seed,
         .trained_length = (int64_t)config_longest(config),
         .parameter_count = (int64_t)model_parameter_total(model),

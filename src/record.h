@@ -33,6 +33,7 @@ typedef struct {
     Evaluation *last; /* [lengths] the last evaluation, with its bins */
 
     ResultValidate validation; /* at the end of training */
+    int64_t moves; /* how often the run went on with another build or on another CPU */
 
     /* /position */
     size_t table_count;

@@ -52,7 +52,10 @@ void run_make_folders(const char *path) {
         if (*at && *at != '/') continue;
         const char kept = *at;
         *at = 0;
-        if (mkdir(partial, 0777) && errno != EEXIST) output_failed(partial, errno);
+        const bool made = !mkdir(partial, 0777);
+        if (!made && errno != EEXIST) output_failed(partial, errno);
+        const int error = made ? store_sync_folder(partial) : 0;
+        if (error) output_failed(partial, error);
         *at = kept;
         if (!kept) break;
     }
@@ -73,8 +76,9 @@ static size_t checkpoints(const Run *run, int64_t **steps) {
     size_t count = 0, room = 16;
     *steps = ALLOCATE(room, int64_t);
     DIR *folder = opendir(run->folder);
+    if (!folder) output_failed(run->folder, errno);
     const struct dirent *entry;
-    while (folder && (entry = readdir(folder))) {
+    while ((entry = readdir(folder))) {
         long long step;
         int end = 0;
         if (sscanf(entry->d_name, "checkpoint-%lld.h5%n", &step, &end) != 1 || !end ||
@@ -88,7 +92,7 @@ static size_t checkpoints(const Run *run, int64_t **steps) {
         }
         (*steps)[count++] = step;
     }
-    if (folder) closedir(folder);
+    closedir(folder);
     qsort(*steps, count, sizeof **steps, newest_first);
     return count;
 }
@@ -103,6 +107,19 @@ static void prune_checkpoints(const Run *run, size_t keep) {
         free(path);
     }
     free(steps);
+}
+
+/* What a run that was killed was about to publish; whoever holds the lock may remove it. */
+static void remove_temporaries(const Run *run) {
+    DIR *folder = opendir(run->folder);
+    if (!folder) output_failed(run->folder, errno);
+    const struct dirent *entry;
+    while ((entry = readdir(folder))) {
+        const size_t length = strlen(entry->d_name);
+        if (length > 7 && !strcmp(entry->d_name + length - 7, ".h5.tmp"))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    closedir(folder);
 }
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
@@ -127,8 +144,9 @@ static void write_checkpoint(Run *run) {
 }
 
 /* Reads the newest checkpoint that verifies. Returns the bytes of the log that it covers, -1 when
-   there is none. A checkpoint that is refused may have left half its data behind: the trainer is
-   made anew before the next is tried. */
+   there is none at all; where there are some and none can be used, the program ends, and they stay.
+   A checkpoint that is refused may have left half its data behind: the trainer is made anew before
+   the next is tried. */
 static int64_t read_checkpoint(Run *run) {
     int64_t *steps, log_bytes = -1;
     const size_t count = checkpoints(run, &steps);
@@ -142,11 +160,15 @@ static int64_t read_checkpoint(Run *run) {
         if (!reason) {
             record_restore(&state, run->record, run->trainer);
             log_bytes = c->log_bytes;
-            if (strcmp(c->binary_sha256, run->environment.binary_sha256) ||
-                strcmp(c->cpu, run->environment.cpu))
-                warn("%s was written by another build or on another CPU: the run goes on, but its "
-                     "last bits may differ from one that was not stopped",
-                     path);
+            const bool other_build = strcmp(c->binary_sha256, run->environment.binary_sha256),
+                       other_cpu = strcmp(c->cpu, run->environment.cpu);
+            if (other_build || other_cpu) {
+                run->record->moves++;
+                warn("%s was written %s%s%s: the run goes on, but its last bits may differ from "
+                     "one that was not stopped",
+                     path, other_build ? "by another build" : "",
+                     other_build && other_cpu ? " and " : "", other_cpu ? "on another CPU" : "");
+            }
         } else {
             warn("%s is not used: %s", path, reason);
             train_free(run->trainer);
@@ -158,6 +180,9 @@ static int64_t read_checkpoint(Run *run) {
         free(path);
     }
     free(steps);
+    if (count && log_bytes < 0)
+        die(EXIT_FAILED, "%s: none of its checkpoints can be used; --fresh starts again",
+            run->folder);
     return log_bytes;
 }
 
@@ -301,7 +326,7 @@ static void leave_when_asked(Run *run) {
     fprintf(stderr, "stopped after step %lld of %lld; this goes on:\n    %s\n",
             (long long)run->trainer->step, (long long)run->config->train.total_steps,
             run->options->command);
-    exit(EXIT_AGAIN);
+    leave(EXIT_AGAIN);
 }
 
 static void train(Run *run) {
@@ -356,32 +381,31 @@ static void print_table(const Run *run, const Evaluation *evaluations, size_t co
     free(rows);
 }
 
-/* Is there a result of this config that says completed? */
-static bool is_complete(const char *path, const char *sha256) {
-    if (access(path, F_OK)) return false;
-    const char *reason = store_verify(path);
-    if (reason) {
-        warn("%s: %s", path, reason);
-        return false;
-    }
-    StoreReader *reader = store_open(path, &reason);
+/* Is there a result of this config that says completed? A file at its place that is no result of
+   it, or cannot be read now, has a reason, and is not written over. */
+static bool is_complete(const char *path, const char *sha256, const char **reason) {
+    *reason = NULL;
+    if (access(path, F_OK) && errno == ENOENT) return false;
+    *reason = store_verify(path);
+    StoreReader *reader = *reason ? NULL : store_open(path, reason);
     if (!reader) return false;
-    double completed = 0;
-    store_read_attribute_number(reader, "/", "completed", &completed);
+    bool completed = false;
+    store_read_attribute_boolean(reader, "/", "completed", &completed);
     char *own = store_read_attribute_text(reader, "/", "config_sha256");
-    const bool same = own && !strcmp(own, sha256);
+    if (!own || strcmp(own, sha256)) *reason = "is the result of another config";
     free(own);
     store_close(reader);
-    return same && completed > 0;
+    return completed && !*reason;
 }
 
 RunStatus run_status(const Config *config, const char *output) {
     char *folder = format_text("%s/%s/%s", output, config->name, config->id);
     char *result = format_text("%s/run.h5", folder);
     char *events = format_text("%s/events.jsonl", folder);
-    const RunStatus status = is_complete(result, config->sha256) ? RUN_COMPLETE
-                             : access(events, F_OK)              ? RUN_NEW
-                                                                 : RUN_STARTED;
+    const char *reason;
+    const RunStatus status = is_complete(result, config->sha256, &reason) ? RUN_COMPLETE
+                             : access(events, F_OK) && !reason            ? RUN_NEW
+                                                                          : RUN_STARTED;
     free(folder);
     free(result);
     free(events);
@@ -401,6 +425,14 @@ double run_bytes(const Config *config, int threads) {
     return training > environment_memory() ? training : training + record_bytes(config).memory;
 }
 
+/* A run that was killed at its very end has left checkpoints. */
+static void tidy_complete(Run *run) {
+    if (!lock_take(&run->lock, run->lock_path)) return;
+    prune_checkpoints(run, 0);
+    remove_temporaries(run);
+    lock_release(&run->lock);
+}
+
 int run(const Config *config, const RunOptions *options) {
     Run run = {.config = config, .options = options, .environment = environment_look()};
     run.results = terminal_look(STDOUT_FILENO, options->color);
@@ -409,11 +441,16 @@ int run(const Config *config, const RunOptions *options) {
     run.events_path = format_text("%s/events.jsonl", run.folder);
     run.lock_path = format_text("%s/run.lock", run.folder);
 
-    if (!options->fresh && is_complete(run.result_path, config->sha256)) {
+    const char *reason = NULL;
+    if (!options->fresh && is_complete(run.result_path, config->sha256, &reason)) {
         fprintf(stderr, "%s is complete; --fresh runs it again, ./harness show prints it\n",
                 run.result_path);
+        tidy_complete(&run);
         return EXIT_DONE;
     }
+    if (reason)
+        die(EXIT_FAILED, "%s: %s; it is left as it is, --fresh replaces it", run.result_path,
+            reason);
     start_check(config);
     char needed[32], there[32];
     const double bytes = run_bytes(config, run.environment.threads);
@@ -427,6 +464,7 @@ int run(const Config *config, const RunOptions *options) {
             run.folder, run.lock.pid, run.lock.host);
     }
     if (options->fresh) prune_checkpoints(&run, 0);
+    remove_temporaries(&run);
 
     run.trainer = train_create(config);
     run.record = record_create(config, run.trainer->model);
@@ -434,7 +472,7 @@ int run(const Config *config, const RunOptions *options) {
     const int64_t log_bytes = read_checkpoint(&run);
     const bool resumed = log_bytes >= 0;
     if (!resumed) {
-        const char *reason = start_read(config, run.trainer->model);
+        reason = start_read(config, run.trainer->model);
         if (reason) die(EXIT_FAILED, "%s: %s", config->train.init_from, reason);
     }
     check_event(&run, events_open(&run.events, run.events_path, resumed ? log_bytes : 0,
@@ -474,5 +512,5 @@ int run(const Config *config, const RunOptions *options) {
     free(run.result_path);
     free(run.events_path);
     free(run.lock_path);
-    return fflush(stdout) ? EXIT_OUTPUT : EXIT_DONE;
+    return EXIT_DONE;
 }

@@ -17,16 +17,24 @@ def datasets(path):
                 found[name] = node[()]
         result.visititems(visit)
         found["@config"] = result.attrs["config_sha256"]
+        found["@moves"] = result.attrs["moves"]
         found["@completed"] = result.attrs["completed"]
     return found
 
 
-a, b = datasets(sys.argv[1]), datasets(sys.argv[2])
-different = sorted(set(a) ^ set(b))
-for name in sorted(set(a) & set(b)):
-    x, y = np.asarray(a[name]), np.asarray(b[name])
-    if x.dtype != y.dtype or x.shape != y.shape or x.tobytes() != y.tobytes():
-        if x.dtype != object or (x != y).any():
-            different.append(name)
-print(f"{len(a)} datasets, different: {different or 'none'}")
-sys.exit(bool(different))
+def different(one, other):
+    """The names of what differs between two files."""
+    a, b = datasets(one), datasets(other)
+    names = sorted(set(a) ^ set(b))
+    for name in sorted(set(a) & set(b)):
+        x, y = np.asarray(a[name]), np.asarray(b[name])
+        if x.dtype != y.dtype or x.shape != y.shape or x.tobytes() != y.tobytes():
+            if x.dtype != object or (x != y).any():
+                names.append(name)
+    return names
+
+
+if __name__ == "__main__":
+    found = different(sys.argv[1], sys.argv[2])
+    print(f"different: {found or 'none'}")
+    sys.exit(bool(found))

@@ -12,6 +12,7 @@ int checkpoint_write(const Checkpoint *checkpoint, const char *path) {
     store_attribute_integer(writer, "/", "step", checkpoint->step);
     store_attribute_integer(writer, "/", "log_bytes", checkpoint->log_bytes);
     store_attribute_integer(writer, "/", "arrays", (int64_t)checkpoint->count);
+    store_attribute_integer(writer, "/", "moves", checkpoint->moves);
     store_attribute_text(writer, "/", "config_sha256", checkpoint->config_sha256);
     store_attribute_text(writer, "/", "binary_sha256", checkpoint->binary_sha256);
     store_attribute_text(writer, "/", "cpu", checkpoint->cpu);
@@ -50,6 +51,8 @@ static bool read_attributes(StoreReader *reader, Checkpoint *expected) {
         return store_refuse(reader, "belongs to another config (%.12s and not %.12s)", config,
                             expected->config_sha256);
     memcpy(expected->config_sha256, config, sizeof config);
+    /* Files before have none. */
+    if (!store_read_attribute_integer(reader, "/", "moves", &expected->moves)) expected->moves = 0;
     return store_read_attribute_integer(reader, "/", "step", &expected->step) &&
            store_read_attribute_integer(reader, "/", "log_bytes", &expected->log_bytes) &&
            read_text(reader, "binary_sha256", expected->binary_sha256,

@@ -26,6 +26,7 @@ typedef struct {
 typedef struct {
     int64_t step;           /* steps done */
     int64_t log_bytes;      /* of events.jsonl at this step */
+    int64_t moves;          /* how often the run went on with another build or on another CPU */
     char config_sha256[65]; /* when reading: the one that is expected, or "" for any */
     char binary_sha256[65];
     char cpu[128], isa[32];

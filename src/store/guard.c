@@ -64,8 +64,11 @@ bool guard_run(GuardBody *body, const void *argument, char **text) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DONE) return true;
     if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_REFUSED) return false;
     free(*text);
-    *text = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
-                ? format_text("is damaged: reading it did not end within %d s", CHILD_SECONDS)
-                : copy_text("is damaged: the reader crashed");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_INTERNAL)
+        *text = copy_text("could not be read: an internal fault, or no memory");
+    else
+        *text = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
+                    ? format_text("is damaged: reading it did not end within %d s", CHILD_SECONDS)
+                    : copy_text("is damaged: the reader crashed");
     return false;
 }

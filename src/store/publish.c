@@ -63,7 +63,7 @@ static int write_file(const char *path, const void *bytes, size_t size) {
 }
 
 /* The new name is in the folder, not in the file. */
-static int sync_folder(const char *path) {
+int store_sync_folder(const char *path) {
     char *folder = copy_text(path);
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = 0;
@@ -85,7 +85,7 @@ int store_publish_bytes(const void *bytes, size_t size, const char *path) {
     if (error)
         unlink(temporary);
     else
-        error = sync_folder(path);
+        error = store_sync_folder(path);
     free(temporary);
     return error;
 }

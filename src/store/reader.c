@@ -504,3 +504,14 @@ bool store_read_attribute_boolean(StoreReader *reader, const char *path, const c
     *value = byte != 0;
     return read;
 }
+
+bool store_known_version(StoreReader *reader) {
+    char *version = store_read_attribute_text(reader, "/", "format_version");
+    const bool known = version && (!strncmp(version, "1.", 2) ||
+                                   store_refuse(reader,
+                                                "is of version %s of the format; this program "
+                                                "reads 1",
+                                                version));
+    free(version);
+    return known;
+}

@@ -207,6 +207,7 @@ int result_write(const ResultFile *result, const char *path) {
     store_attribute_text(writer, "/", "default",
                          result->evaluate.steps ? "evaluate/final" : "train");
     write_attributes(writer, "/", layout_root, result);
+    store_attribute_integer(writer, "/", "moves", result->moves); /* files before have none */
     write_config(writer, result);
     store_group(writer, "/environment");
     write_attributes(writer, "/environment", layout_environment, result);

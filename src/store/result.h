@@ -86,6 +86,7 @@ typedef struct {
     const char *created_utc; /* "2025-11-30T12:00:00Z": differs between equal runs */
     bool completed;
     const char *exit_reason; /* "done", "stopped", … */
+    int64_t moves; /* how often it went on with another build or on another CPU */
     int64_t seed;
     int64_t trained_length; /* the longest length of training */
     int64_t parameter_count;

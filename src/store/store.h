@@ -62,6 +62,9 @@ void store_discard(StoreWriter *writer);
 /* The same protocol for plain bytes. */
 int store_publish_bytes(const void *bytes, size_t size, const char *path);
 
+/* Waits until the name `path` is on the disk, in the folder that it is in. 0 or an errno. */
+int store_sync_folder(const char *path);
+
 /* ---- reading: every file is foreign ---------------------------------------------------- */
 
 typedef struct StoreReader StoreReader;
@@ -95,6 +98,8 @@ bool store_read_attribute_integer(StoreReader *reader, const char *path, const c
                                   int64_t *value);
 bool store_read_attribute_boolean(StoreReader *reader, const char *path, const char *name,
                                   bool *value);
+/* Is the format of a version that this program reads? A later minor version only adds. */
+bool store_known_version(StoreReader *reader);
 /* Why the last call on this reader said no; one sentence. */
 const char *store_reason(const StoreReader *reader);
 

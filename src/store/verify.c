@@ -402,21 +402,16 @@ static bool check_file(StoreReader *reader) {
                    {STORE_SUMMARY_FORMAT, check_summary}};
 
     char *format = store_read_attribute_text(reader, "/", "format");
-    char *version = store_read_attribute_text(reader, "/", "format_version");
     bool known = false, good = false;
-    for (size_t i = 0; format && version && i < sizeof formats / sizeof *formats; i++) {
+    for (size_t i = 0; format && i < sizeof formats / sizeof *formats; i++) {
         if (strcmp(format, formats[i].format) != 0) continue;
         known = true;
         Walk walk = {0};
-        /* A later minor version only adds. */
-        if (strncmp(version, "1.", 2) != 0)
-            store_refuse(reader, "is of version %s of the format; this program reads 1", version);
-        else
-            good = each_member(reader, "/", walk_object, &walk) && formats[i].check(reader, &walk);
+        good = store_known_version(reader) && each_member(reader, "/", walk_object, &walk) &&
+               formats[i].check(reader, &walk);
     }
-    if (format && version && !known) store_refuse(reader, "is of the unknown format %s", format);
+    if (format && !known) store_refuse(reader, "is of the unknown format %s", format);
     free(format);
-    free(version);
     return good;
 }
 
