@@ -13,7 +13,7 @@ JOBS    := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 
 # What scripts/probe.sh found: the flags of each library, and what is missing. Probed again as long
 # as something is.
-ifneq ($(filter-out check check-learning double plain asan tsan lint format setup clean help,\
+ifneq ($(filter-out check double plain asan tsan check-learning lint format setup clean help,\
        $(or $(MAKECMDGOALS),all)),)
 include $(OUT)/probe.mk
 endif
@@ -58,7 +58,7 @@ LIBRARY = $(call object,$(filter-out src/main.c,$(SOURCES)))
 
 all: $(OUT)/harness ## (default) the program: build/ISA/harness, what ./harness starts
 
-tests: $(OUT)/run_tests ## the test program: build/ISA/run_tests [SUITE...]
+tests: $(OUT)/run_tests $(OUT)/faults.so ## the test program: build/ISA/run_tests [SUITE...]
 
 # Linked beside and moved into place: nobody starts half a program.
 $(OUT)/harness: $(call object,src/main.c) $(LIBRARY)
@@ -69,6 +69,11 @@ $(OUT)/harness: $(call object,src/main.c) $(LIBRARY)
 $(OUT)/run_tests: $(call object,$(TESTS)) $(LIBRARY)
 	@echo "  link $@"
 	@$(LINK) -o $@ $^ $(LIBS) $(CHECK_LIBS)
+
+# Stands in front of libc, in a process of its own (tests/crash).
+$(OUT)/faults.so: tests/crash/faults.c $(OUT)/command
+	@echo "  link $@"
+	@$(CC) -std=c11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -fPIC -shared -o $@ $< -ldl
 
 # Headers of a library are in reach only where its layer is.
 $(OUT)/src/lua/%.o:   LAYER_CFLAGS = $(LUA_CFLAGS)
@@ -108,6 +113,8 @@ flavour = $(OUT)-$(1)
 SUITES = $(shell sed -n 's/^SUITE(\(.*\))$$/\1/p' tests/suites.h)
 suites = $(foreach suite,$(or $(2),$(SUITES)),'$(1)/run_tests $(suite)')
 
+crash = .venv/bin/python tests/crash/$(1).py $(OUT)/harness $(OUT)/faults.so
+
 check: ## all tests, after installing what they need: float, double, whole runs, launcher, lint
 	@$(SETUP)
 	@$(FLAVOUR_MAKE) all tests
@@ -116,6 +123,7 @@ check: ## all tests, after installing what they need: float, double, whole runs,
 	@$(RUN_TESTS) tests/test_launcher.sh 'tests/test_study.sh $(OUT)/harness' \
 	    'tests/test_run.sh $(OUT)/harness' 'tests/test_files.sh $(OUT)/harness' \
 	    '.venv/bin/python tests/test_hostile.py $(OUT)/harness' \
+	    '$(call crash,kills) 60' '$(call crash,faults) 40' \
 	    $(call suites,$(call flavour,double)) $(call suites,$(OUT)) tests/test_lint.sh
 
 double: ## the program and its tests with real = double: gradients to 1e-8
@@ -136,6 +144,16 @@ tsan: ## the tests under ThreadSanitizer: clang, libomp and its Archer (gcc's ru
 	@$(FLAVOUR_MAKE) CC=clang FLAVOUR=tsan tests
 	@TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
 	    $(RUN_TESTS) $(call suites,$(BUILD)/$(ISA)-clang-tsan)
+
+# The long parts of tests/crash, as docs/RELIABILITY.md quotes them.
+KILLS = 1000
+crash: ## kills runs a thousand times (KILLS=N) and continues them
+	@$(FLAVOUR_MAKE) all tests .venv/installed
+	@$(call crash,kills) $(KILLS)
+
+faults: ## makes every call to the disk and every allocation fail once
+	@$(FLAVOUR_MAKE) all tests .venv/installed
+	@$(call crash,faults) 1
 
 check-learning: ## trains the shipped configs to their thresholds (minutes)
 	@$(FLAVOUR_MAKE) all .venv/installed
@@ -187,5 +205,5 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /    make \1\t/p' Makefile | expand -t 24
 
 FORCE:
-.PHONY: all tests check double plain asan tsan check-learning check-torch torch-vectors bench docs \
-        lint format setup clean help FORCE
+.PHONY: all tests check crash faults double plain asan tsan check-learning check-torch \
+        torch-vectors bench docs lint format setup clean help FORCE
