@@ -45,8 +45,8 @@ return function(scale)
   local tasks = choose({
     { name = "copy", task = { "copy", alphabet = 16 }, steps = 2800, from = 4 },
     { name = "reverse", task = { "reverse", alphabet = 16 }, steps = 2200, from = 4 },
-    { name = "repeat_token", task = "repeat_token", steps = 800, from = 4 },
-    { name = "recall", task = { "recall", pairs = 3, keys = 16, values = 16 }, steps = 1000,
+    { name = "repeat_token", task = "repeat_token", steps = 1000, from = 4 },
+    { name = "recall", task = { "recall", pairs = 2, keys = 16, values = 16 }, steps = 1000,
       from = 8 },
   }, s.tasks)
   local zip = { task = {}, ["train.steps"] = {}, ["train.length"] = {} }
