@@ -56,7 +56,7 @@ static bool load(const char *path, const char *overrides, bool several) {
     for (char *word = strtok(copy, " "); word && count < MOST; word = strtok(NULL, " "))
         list[count++] = word;
     release();
-    bool good = several ? study_load(path, count, list, &study, &mistakes)
+    bool good = several ? study_load(path, 0, count, list, &study, &mistakes)
                         : config_load(path, count, list, &config, &mistakes);
     ck_assert(good == !mistakes.text);
     ck_assert(good == !mistakes.count);

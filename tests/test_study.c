@@ -194,6 +194,36 @@ START_TEST(test_included_base) {
 }
 END_TEST
 
+/* One run of a study is read alone: what is wrong with others is none of its business. */
+START_TEST(test_one_cell) {
+    const char *path = config_text_write(
+        "x.lua", BASE "return study { base = base, claims = 5, grid = { seed = { 1, 2 },\n"
+                      "  ['model.heads'] = { 2, 3 }, ['train.steps'] = { 10, -1 } } }");
+    Study s;
+    Mistakes mistakes;
+    ck_assert(!study_load(path, 0, 0, NULL, &s, &mistakes));
+    free(mistakes.text);
+    for (int index = 1; index <= 9; index++) {
+        const bool wrong = index <= 8 && index % 2 == 0; /* steps = -1 */
+        ck_assert_int_eq(study_load(path, index, 0, NULL, &s, &mistakes), !wrong);
+        free(mistakes.text);
+        if (wrong) continue;
+        ck_assert_int_eq(s.cell_count, 8);
+        ck_assert_int_eq(s.claim_count, 0);
+        for (int c = 0; c < 8; c++) {
+            const bool defined = c % 4 == 0; /* heads = 2 */
+            ck_assert_int_eq(s.cells[c].config.id != NULL, c + 1 == index && defined);
+            ck_assert_int_eq(s.cells[c].undefined != NULL, c + 1 == index && !defined);
+        }
+        if (index == 5) {
+            ck_assert_str_eq(s.cells[4].text, "seed=2 model.heads=2 train.steps=10");
+            ck_assert_int_eq(s.cells[4].config.seed, 2);
+        }
+        study_free(&s);
+    }
+}
+END_TEST
+
 START_TEST(test_functions) {
     const Study *s = config_text_study(
         BASE "local function halved(step) return 1 / 2 ^ step end\n"
@@ -394,6 +424,7 @@ Suite *suite_study(void) {
     tcase_add_test(expansion, test_overridden_entries);
     tcase_add_test(expansion, test_overridden_claims);
     tcase_add_test(expansion, test_included_base);
+    tcase_add_test(expansion, test_one_cell);
     tcase_add_test(expansion, test_functions);
     tcase_add_test(expansion, test_undefined_cells);
     tcase_add_test(expansion, test_claims);

@@ -155,14 +155,13 @@ static int check_study(const Command *command, const Study *study) {
 }
 
 int command_check(const Command *command) {
-    if (!command->index) {
-        Study study = command_study(command);
-        const bool several = study.cell_count > 1 || !study.sweep;
-        const int code = several ? check_study(command, &study) : EXIT_DONE;
+    Study study = command_study(command);
+    if (!command->index && (study.cell_count > 1 || !study.sweep)) {
+        const int code = check_study(command, &study);
         study_free(&study);
-        if (several) return code;
+        return code;
     }
-    Config config = command_config(command);
+    Config config = command_take(command, &study);
     start_check(&config);
     const Environment environment = environment_look();
     const Terminal terminal = terminal_look(STDOUT_FILENO, command->color);

@@ -44,6 +44,8 @@ Study command_study(const Command *command);
 
 /* The only run of it, or the one that --index says; otherwise it ends with EXIT_USAGE as well. */
 Config command_config(const Command *command);
+/* The same of a study that command_study gave, which is freed. */
+Config command_take(const Command *command, Study *study);
 
 /* Ends with EXIT_USAGE and a hint to `help`. */
 _Noreturn void command_usage(const char *format, ...) PRINTF_LIKE(1, 2);

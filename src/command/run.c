@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <string.h>
 
 void command_usage(const char *format, ...) {
     va_list arguments;
@@ -26,7 +25,8 @@ Study command_study(const Command *command) {
         command_usage("expected one config, got %d words", command->word_count);
     Study study;
     Mistakes mistakes;
-    if (study_load(command->words[0], command->override_count, command->overrides, &study,
+    const int index = command->emit ? 0 : command->index; /* a job script is about all */
+    if (study_load(command->words[0], index, command->override_count, command->overrides, &study,
                    &mistakes))
         return study;
     fputs(mistakes.text, stderr);
@@ -45,21 +45,25 @@ static void warn_of(const Config *config) {
              "another (Haviv et al. 2022)");
 }
 
-Config command_config(const Command *command) {
-    Study study = command_study(command);
-    check_index(&study, command->index);
-    if (study.cell_count > 1 && !command->index)
+Config command_take(const Command *command, Study *study) {
+    check_index(study, command->index);
+    if (study->cell_count > 1 && !command->index)
         command_usage("%s has %d runs; --index says which one is meant (--plan lists them)",
-                      study.path, study.cell_count);
+                      study->path, study->cell_count);
     const int cell = command->index ? command->index - 1 : 0;
-    if (study.cells[cell].undefined) {
-        fprintf(stderr, "not defined: %s\n", study.cells[cell].undefined);
+    if (study->cells[cell].undefined) {
+        fprintf(stderr, "not defined: %s\n", study->cells[cell].undefined);
         leave(EXIT_USAGE);
     }
-    Config config = study_take(&study, cell);
-    study_free(&study);
+    Config config = study_take(study, cell);
+    study_free(study);
     warn_of(&config);
     return config;
+}
+
+Config command_config(const Command *command) {
+    Study study = command_study(command);
+    return command_take(command, &study);
 }
 
 /* One run in this process. */

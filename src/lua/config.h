@@ -24,9 +24,11 @@ bool config_load(const char *path, int override_count, const char *const *overri
 /* A study file (return study { ... }), or a config with sweeps among the overrides
    ("seed=1..5", "model.encoding=rope,alibi" on a key that holds one value): every cell goes through
    the same reader and the same checks as a single config. A plain config without sweeps is a study
-   of one cell (study->sweep). False with every mistake, as config_load. */
-bool study_load(const char *path, int override_count, const char *const *overrides, Study *study,
-                Mistakes *mistakes);
+   of one cell (study->sweep). index: from 1, the one cell to read, without what is said of all (the
+   others are empty, and so are claims), none where there are not that many; 0: all. False with
+   every mistake, as config_load. */
+bool study_load(const char *path, int index, int override_count, const char *const *overrides,
+                Study *study, Mistakes *mistakes);
 
 /* The same from the resolved JSON of a result file (config->resolved_json): kinds, stages and all.
    Functions are not in it. That of the learning rate becomes the default; those of kinds are taken

@@ -34,6 +34,7 @@ typedef struct {
     MistakeList mistakes; /* of all cells, each once */
     int axis_count;
     Axis axes[STUDY_AXES];
+    int index;                   /* of the only cell to read, from 1; 0: all */
     bool wrong;                  /* a cell has mistakes, and is not just undefined */
     int base, claims, name_held; /* places in the registry, or LUA_NOREF */
     int override_count;

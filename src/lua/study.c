@@ -661,9 +661,10 @@ static void make_cells(Expansion *e) {
     study->cell_count = (int)count;
     study->cells = ALLOCATE((size_t)count, StudyCell);
     study->groups = ALLOCATE((size_t)count, StudyGroup);
-    for (int c = 0; c < study->cell_count; c++) make_cell(e, c);
+    for (int c = 0; c < study->cell_count; c++)
+        if (!e->index || c == e->index - 1) make_cell(e, c);
     reader_clear(e->reader);
-    check_same_run(e);
+    if (!e->index) check_same_run(e);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
@@ -714,22 +715,23 @@ static void expand(Expansion *e, int count, const char *const *texts) {
     check_axes(e);
     if (reader->mistakes.count) return;
     make_cells(e);
-    bool any = false;
+    bool any = e->index;
     for (int c = 0; c < e->study->cell_count; c++) any = any || e->study->cells[c].config.id;
     if (any && !e->wrong) { /* what is not defined is no mistake */
         Mistakes dropped;
         mistakes_finish(&e->mistakes, &dropped);
         free(dropped.text);
     }
-    if (any && e->claims != LUA_NOREF)
+    if (any && !e->index && e->claims != LUA_NOREF)
         sandbox_protect(reader->sandbox, read_claims, e, &reader->mistakes);
 }
 
-bool study_load(const char *path, int override_count, const char *const *overrides, Study *study,
-                Mistakes *mistakes) {
+bool study_load(const char *path, int index, int override_count, const char *const *overrides,
+                Study *study, Mistakes *mistakes) {
     *study = (Study){.path = copy_text(path)};
     Expansion e = {.reader = ALLOCATE(1, Reader),
                    .study = study,
+                   .index = index,
                    .base = LUA_NOREF,
                    .claims = LUA_NOREF,
                    .name_held = LUA_NOREF,
