@@ -79,14 +79,9 @@ static const PositionSource randomized = {
 };
 
 /* random_floats: uniform in [0, N), sorted. */
-static int rising(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void draw_floats(const void *options, Rng *rng, size_t length, double *positions) {
     for (size_t i = 0; i < length; i++) positions[i] = bound_of(options) * rng_uniform(rng);
-    qsort(positions, length, sizeof *positions, rising);
+    qsort(positions, length, sizeof *positions, compare_numbers);
 }
 
 static double largest_float(const void *options, size_t length) {

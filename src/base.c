@@ -83,6 +83,11 @@ void *allocate(size_t count, size_t size) {
     return block;
 }
 
+int compare_numbers(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 char *copy_text(const char *text) {
     size_t size = strlen(text) + 1;
     return memcpy(allocate(size, 1), text, size);

@@ -79,6 +79,9 @@ void *arena_take(Arena *arena, size_t count, size_t size);
 void arena_allocate(Arena *arena); /* one zeroed block of the size measured so far */
 void arena_free(Arena *arena);
 
+/* Of doubles, for qsort and bsearch: rising. */
+int compare_numbers(const void *a, const void *b);
+
 /* Bytes as a person reads them ("1.3 GiB"), in a buffer of the caller. */
 const char *bytes_text(double bytes, char text[32]);
 

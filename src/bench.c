@@ -73,10 +73,3 @@ double bench_counter_ghz(void) {
     return (double)NAN;
 #endif
 }
-
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-void bench_sort(size_t count, double *values) { qsort(values, count, sizeof *values, by_value); }

@@ -2,8 +2,6 @@
 #ifndef SRC_BENCH_H
 #define SRC_BENCH_H
 
-#include <stddef.h>
-
 /* The peak of multiply-add in registers over all threads, in GFLOP/s of `real`, measured for about
    that many seconds. */
 double bench_peak(double seconds);
@@ -14,8 +12,5 @@ double bench_product_peak(double seconds);
 /* Ticks of the time stamp counter in a second / 1e9; NaN where there is none. It is the base clock
    of x86-64, which a busy core may exceed. */
 double bench_counter_ghz(void);
-
-/* Rising order, for medians. */
-void bench_sort(size_t count, double *values);
 
 #endif

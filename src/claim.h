@@ -24,6 +24,9 @@ typedef struct {
                                as numbers */
 } ClaimKey;
 
+/* Whether a config's value of the key, as a text, is that of the claim. */
+bool claim_key_is(const ClaimKey *key, const char *value);
+
 /* Runs whose configs have all these values. */
 typedef struct {
     int count;

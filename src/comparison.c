@@ -603,11 +603,6 @@ static size_t measured(size_t count, double *values) {
     return kept;
 }
 
-static int compare_numbers(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double evaluation_noise(const Comparison *c, const Group *group, Quantity quantity) {
     double sum = 0;
     size_t count = 0;

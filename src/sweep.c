@@ -212,7 +212,7 @@ bool sweep_emit(const Study *study, const SweepOptions *options, const char *for
 
 /* study.json: one line a cell, so that the lines of two definitions can be compared. */
 static char *definition_text(const Study *study) {
-    Json json = {0}, cell = {0};
+    Json cell = {0};
     char *text = format_text("{\"format\":\"posenc-study\",\"cells\":[\n");
     for (int c = 0; c < study->cell_count; c++) {
         const StudyCell *from = &study->cells[c];
@@ -227,7 +227,6 @@ static char *definition_text(const Study *study) {
         text = longer;
     }
     json_free(&cell);
-    json_free(&json);
     char *whole = format_text("%s]}\n", text);
     free(text);
     return whole;

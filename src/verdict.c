@@ -8,17 +8,10 @@ const char *const verdict_words[] = {"reproduced", "not reproduced", "undecided"
 
 /* ---- sides ----------------------------------------------------------------------------- */
 
-/* "0.25" is 0.250, "rope" is rope. */
-static bool same_value(const char *a, const char *b) {
-    char *end_a, *end_b;
-    double x = strtod(a, &end_a), y = strtod(b, &end_b);
-    return !strcmp(a, b) || (*a && *b && !*end_a && !*end_b && x == y);
-}
-
 static bool matches(const Outcome *run, const ClaimSide *side) {
     for (int k = 0; k < side->count; k++) {
         const char *value = flatten_find(&run->keys, side->keys[k].key);
-        if (!value || !same_value(value, side->keys[k].value)) return false;
+        if (!value || !claim_key_is(&side->keys[k], value)) return false;
     }
     return true;
 }

@@ -56,7 +56,7 @@ static Measure measure(const Config *config, int threads, double peak) {
         tokens = (double)(t->tokens - tokens_before);
     }
     engine_phases(t->engine, m.phases, false);
-    bench_sort((size_t)count, seconds);
+    qsort(seconds, (size_t)count, sizeof *seconds, compare_numbers);
     const double median = seconds[count / 2];
     m.tokens_per_second = tokens / median;
     m.gflops = flops / median / 1e9;

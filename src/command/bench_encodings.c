@@ -40,8 +40,8 @@ static Cost cost_over(Trainer *plain, Trainer *other) {
         total += reference + seconds[count++];
     }
     const double tokens = (double)(other->tokens - before) / (double)count;
-    bench_sort(count, ratios);
-    bench_sort(count, seconds);
+    qsort(ratios, count, sizeof *ratios, compare_numbers);
+    qsort(seconds, count, sizeof *seconds, compare_numbers);
     return (Cost){ratios[count / 2], ratios[count / 4], ratios[count - 1 - count / 4],
                   tokens / seconds[count / 2]};
 }

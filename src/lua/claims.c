@@ -72,16 +72,9 @@ static char *config_text(const Config *config, const char *key) {
     return NULL;
 }
 
-static bool same_value(const char *a, const char *b) {
-    char *end_a, *end_b;
-    const double x = strtod(a, &end_a), y = strtod(b, &end_b);
-    if (!strcmp(a, b)) return true;
-    return *a && *b && !*end_a && !*end_b && !(x < y) && !(x > y);
-}
-
 static bool has(const Config *config, const ClaimKey *key) {
     char *text = config_text(config, key->key);
-    const bool same = text && same_value(text, key->value);
+    const bool same = text && claim_key_is(key, text);
     free(text);
     return same;
 }

@@ -74,11 +74,6 @@ Interval interval_mean(size_t n, const double *values, double confidence) {
     return (Interval){mean - half, mean + half};
 }
 
-static int compare_numbers(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The share q of the sorted values, between two of them in a straight line. */
 static double quantile(size_t n, const double *sorted, double q) {
     double place = q * (double)(n - 1);
