@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "src/bench.h"
 #include "src/report/lengths.h"
 #include "src/report/progress.h"
 #include "src/report/statistics.h"
@@ -191,6 +192,12 @@ START_TEST(areas) {
     ck_assert_double_eq_tol(statistics_area(2, golden_lengths, flat), 0.5, 1e-15);
     ck_assert(isnan(statistics_area(3, golden_lengths, flat)));
     ck_assert(isnan(statistics_area(1, golden_lengths, flat)));
+}
+END_TEST
+
+/* On a machine that is so busy that the time is over before it starts, too. */
+START_TEST(peak) {
+    ck_assert_double_gt(bench_peak(0), 0);
 }
 END_TEST
 
@@ -546,6 +553,7 @@ Suite *suite_report(void) {
     tcase_add_test(statistics, shares_of_statsmodels);
     tcase_add_test(statistics, bootstrap);
     tcase_add_test(statistics, areas);
+    tcase_add_test(statistics, peak);
     suite_add_tcase(suite, statistics);
 
     TCase *text = tcase_create("text");

@@ -18,6 +18,12 @@
 /* A share of the peak that training reaches on most shapes: for an estimate, not a promise. */
 static const double USUAL_SHARE = 0.5;
 
+static void print_time(double flops) {
+    const double peak = bench_peak(0.05);
+    printf("about %.0f s at %.0f %% of this machine's %.*f GFLOP/s\n",
+           flops / (USUAL_SHARE * peak * 1e9), 100 * USUAL_SHARE, peak < 10 ? 2 : 0, peak);
+}
+
 static void print_values(const Config *config, const Terminal *terminal) {
     Table *table = table_create();
     table_column(table, "key", TABLE_LEFT);
@@ -143,10 +149,9 @@ static int check_study(const Command *command, const Study *study) {
     table_print(table, stdout, &terminal);
     table_free(table);
     char needed[32], there[32];
-    const double peak = bench_peak(0.05);
     printf("\nruns: %d, of which %d are defined\n", study->cell_count, defined);
-    printf("training: %.3g FLOP in all; about %.0f s at %.0f %% of this machine's %.0f GFLOP/s\n",
-           flops, flops / (USUAL_SHARE * peak * 1e9), 100 * USUAL_SHARE, peak);
+    printf("training: %.3g FLOP in all; ", flops);
+    print_time(flops);
     printf("memory: at most %s a run, of %s\n", bytes_text(bytes, needed),
            bytes_text(environment_memory(), there));
     if (bytes > environment_memory()) return too_large(study->path, bytes);
@@ -176,11 +181,9 @@ int command_check(const Command *command) {
            bytes_text(record_bytes(&config).file, needed));
     const ModelShape shape = train_shape(&config);
     Model *model = model_create(&shape, config.init_seed);
-    const double flops = train_flops(&config), peak = bench_peak(0.05);
-    printf("training: %lld steps, %.3g FLOP; about %.0f s at %.0f %% of this machine's %.0f "
-           "GFLOP/s\n",
-           (long long)config.train.total_steps, flops, flops / (USUAL_SHARE * peak * 1e9),
-           100 * USUAL_SHARE, peak);
+    const double flops = train_flops(&config);
+    printf("training: %lld steps, %.3g FLOP; ", (long long)config.train.total_steps, flops);
+    print_time(flops);
     printf("runs: 1\nresult: %s/%s/%s/run.h5\n\n", command->output ? command->output : "results",
            config.name, config.id);
     print_parameters(model, &terminal);
