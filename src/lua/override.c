@@ -199,6 +199,11 @@ static void apply_to_kind(lua_State *L, const Override *override, const ConfigKi
         put(L, name, option_find(options_of(L, kind), name), override);
 }
 
+static bool is_known(const char *key) {
+    const ConfigKind *kind;
+    return override_option(key, &kind) || kind;
+}
+
 /* parts: stages, number, key; the config is at index 1, train on top of the stack. */
 static void apply_to_stage(Reader *reader, const Override *override, char *const *parts) {
     lua_State *L = reader->L;
@@ -249,6 +254,9 @@ static void apply(Reader *reader, Override *override) {
         put(L, *key, option, override);
     } else if (option || kind) {
         reader_mistake(reader, override->key, "unknown key");
+    } else if (root && is_known(strchr(override->key, '.') + 1)) { /* base.train.steps */
+        reader_mistake(reader, override->key, "unknown key; did you mean %s?",
+                       strchr(override->key, '.') + 1);
     } else {
         /* The first part is unknown: the reader says so, and knows names that are near. */
         override->key[key[1] - 1 - copy] = 0;

@@ -161,7 +161,11 @@ static void unknown_key(Reader *reader, const char *prefix, const char *name,
     const ConfigSection *elsewhere = section_with(name);
     snprintf(shown, sizeof shown, "%.64s%s", name, strlen(name) > 64 ? "..." : "");
     reader_join(key, prefix, shown);
-    if (near || elsewhere) {
+    if (!*prefix && study_has_key(name)) {
+        reader_mistake(reader, key,
+                       "it stands in study files only: return study { base = ..., %s = ... }",
+                       strcmp(name, "base") ? name : "grid");
+    } else if (near || elsewhere) {
         reader_mistake(reader, key, "unknown key; did you mean %s?",
                        near ? reader_join(meant, prefix, near)
                             : reader_join(meant, elsewhere->name, name));

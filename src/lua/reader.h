@@ -124,6 +124,9 @@ int reader_sequence(lua_State *L, int most_values);
 /* resolved.c: pushes the table that a config file would return from config->resolved_json. */
 void resolved_push(lua_State *L, const char *json);
 
+/* study.c: whether a study, other than a config, has the key: "grid". */
+bool study_has_key(const char *name);
+
 /* override.c: splits "KEY=VALUE" texts (NULL: left out) into reader->overrides, and sets them in
    the table on top of the stack. */
 void override_split(Reader *reader, int count, const char *const *texts);

@@ -267,14 +267,18 @@ static void read_rates(Expansion *e) {
 static const char *const study_keys[] = {"name", "base", "grid", "list", "zip", "rates", "claims"};
 enum { STUDY_KEYS = sizeof study_keys / sizeof *study_keys };
 
+bool study_has_key(const char *name) {
+    for (int k = 0; k < STUDY_KEYS; k++)
+        if (!strcmp(name, study_keys[k])) return true;
+    return false;
+}
+
 static void check_study_keys(Expansion *e) {
     lua_State *L = e->reader->L;
     const char *names[CONFIG_NAMES];
     const int count = table_names(L, names);
     for (int i = 0; i < count; i++) {
-        bool known = false;
-        for (int k = 0; k < STUDY_KEYS; k++) known = known || !strcmp(names[i], study_keys[k]);
-        if (known) continue;
+        if (study_has_key(names[i])) continue;
         char key[KEY_SIZE];
         snprintf(key, sizeof key, "%.64s", names[i]);
         const char *near = mistake_nearest(names[i], STUDY_KEYS, study_keys);

@@ -38,8 +38,14 @@ void reader_got(Reader *reader, const char *key, const char *expected) {
 
 static void wrong_value(Reader *reader, const char *key, const Option *option) {
     char *allowed = option_allowed(option);
-    reader_got(reader, key, allowed);
+    const bool function = option->type == OPTION_SCHEDULE || option->type == OPTION_FUNCTION;
+    const Override *override = reader_override(reader, key);
+    char *expected = format_text("%s%s", allowed, function && override && override->text
+                                                      ? ", which has to stand in a file"
+                                                      : "");
+    reader_got(reader, key, expected);
     free(allowed);
+    free(expected);
 }
 
 /* ---- one value: the one on top of the stack -------------------------------------------- */
