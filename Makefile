@@ -13,8 +13,8 @@ JOBS    := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 
 # What scripts/probe.sh found: the flags of each library, and what is missing. Probed again as long
 # as something is.
-ifneq ($(filter-out check double plain asan tsan check-learning lint format setup clean help,\
-       $(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out check double plain asan tsan check-learning bench-torch lint format setup \
+       clean help,$(or $(MAKECMDGOALS),all)),)
 include $(OUT)/probe.mk
 endif
 
@@ -171,6 +171,10 @@ torch-vectors: check-torch ## src/selftest_vectors.h, after a change of tests/to
 bench: all ## speed against the peak of this machine
 	@$(OUT)/harness bench
 
+bench-torch: ## speed against PyTorch, in turns (installs it in .venv-torch)
+	@$(FLAVOUR_MAKE) all $(TORCH_INSTALLED)
+	@bench/peers.sh $(OUT)/harness $(TORCH)
+
 docs: all ## docs/CONFIG.md, after a change of an option
 	@scripts/write_changed.sh docs/CONFIG.md $(OUT)/harness docs config
 
@@ -206,4 +210,4 @@ help: ## this list
 
 FORCE:
 .PHONY: all tests check crash faults double plain asan tsan check-learning check-torch \
-        torch-vectors bench docs lint format setup clean help FORCE
+        torch-vectors bench bench-torch docs lint format setup clean help FORCE

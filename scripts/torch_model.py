@@ -528,20 +528,25 @@ class Model(nn.Module):
         return self.linear(f"layer{layer}/attention/out", o.transpose(1, 2).reshape(x.shape))
 
 
+def parameters(file):
+    """The arrays of an open file's /parameters by name."""
+    weights = {}
+
+    def keep(name, item):
+        if isinstance(item, h5py.Dataset):
+            weights[name] = item[:]
+
+    file["parameters"].visititems(keep)
+    return weights
+
+
 def read(path):
     """The config, the weights and the longest length of training of a result file."""
     with h5py.File(path) as file:
         if file.attrs.get("format") != "posenc-run":
             raise ValueError(f"{path} is not a result of the harness")
-        weights = {}
-
-        def keep(name, item):
-            if isinstance(item, h5py.Dataset):
-                weights[name] = item[:]
-
-        file["parameters"].visititems(keep)
         config = json.loads(file["config/resolved_json"].asstr()[()])
-        return config, weights, int(file.attrs["trained_length"])
+        return config, parameters(file), int(file.attrs["trained_length"])
 
 
 def load(path, dtype=torch.float32):

@@ -29,7 +29,9 @@ static const struct {
      "validate; print every value and its source, sizes, time", command_check},
     {"list", "[encodings|tasks|positions|configs|experiments] [NAME]",
      "what there is, and the options of one", command_list},
-    {"data", "CONFIG.lua [-n N]", "print N examples as a person reads them", command_data},
+    {"data", "CONFIG.lua [-n N] [-o OUT.h5]",
+     "print N examples as a person reads them, or write the initial weights and N steps' data",
+     command_data},
     {"forward", "RESULT.h5|CONFIG.lua [-o OUT.h5]",
      "run the weights; write logits, q, k, v, scores, probabilities", command_forward},
     {"show", "RESULT.h5 ...", "what a result file holds, as text", command_show},
@@ -56,7 +58,7 @@ static const char options_text[] =
     "         studies: --jobs N, runs side by side (default: one a core); --plan, print them;\n"
     "         --index I, --shard I/N, only that run or part; --fail-fast, stop at a failure;\n"
     "         --emit slurm|parallel, print a job script\n"
-    "         forward: -o OUT.h5, --length N or --tokens FILE.h5;  data: -n N\n"
+    "         forward: -o OUT.h5, --length N or --tokens FILE.h5;  data: -n N, -o OUT.h5\n"
     "         compare: --by KEY,KEY, --length N (of the differences), --csv\n"
     "Exit codes: 0 done, 1 failed, 2 wrong config or usage, 74 output error, 75 stopped after a\n"
     "checkpoint (the same command goes on), 70 internal.\n";

@@ -1,5 +1,6 @@
-"""test_files.py RESULT.h5: is the file what docs/FORMAT.md promises to other programs? Reads it
-with h5py, which shares no code with the writer but libhdf5. The last line counts the checks."""
+"""test_files.py RESULT.h5 PROGRAM: is the file what docs/FORMAT.md promises to other programs?
+Reads it with h5py, which shares no code with the writer but libhdf5. The last line counts the
+checks."""
 
 import hashlib
 import json
@@ -13,7 +14,8 @@ import traceback
 import h5py
 import numpy as np
 
-PATH = sys.argv[1]
+PATH, PROGRAM = map(os.path.abspath, sys.argv[1:])
+TINY = os.path.join(os.path.dirname(__file__), "tiny.lua")
 PLOT = os.path.join(os.path.dirname(__file__), "..", "scripts", "plot.py")
 
 TRAIN = ["step", "tokens", "loss", "accuracy", "learning_rate", "gradient_norm",
@@ -323,6 +325,36 @@ def test_names_of_a_study(file):
             summary["runs/group"] = ["", "rows of numbers"]
         series = pictures.group(pictures.read_results(folder))
         assert [one.label for one in series] == ["rows of numbers"]
+
+
+def test_start_of_training(_):
+    """`data -o` holds the weights that training starts from and the examples that it sees."""
+    with tempfile.TemporaryDirectory() as folder:
+        def harness(*words):
+            subprocess.run([PROGRAM, *words, "--quiet"], check=True, cwd=folder)
+
+        tiny = os.path.abspath(TINY)
+        harness("data", tiny, "-n", "12", "-o", "start.h5")
+        harness(tiny, "train.log_every=1", "train.learning_rate=1e-30", "--output", ".")
+        (name,) = [os.path.join(at, "run.h5") for at, _, names in os.walk(folder)
+                   if "run.h5" in names]
+        with h5py.File(os.path.join(folder, "start.h5")) as start, h5py.File(name) as run:
+            assert start.attrs["format"] == "posenc-start" and start.attrs["steps"] == 12
+            weights = {item.name for item in datasets(run["parameters"])}
+            assert weights == {item.name for item in datasets(start["parameters"])}
+            for weight in weights:  # nothing was learned
+                assert np.abs(run[weight][:] - start[weight][:]).max() < 1e-20, weight
+            shapes = [start[f"step{step}/tokens"].shape for step in range(1, 13)]
+            assert set(shapes) == {(8, 8), (4, 16)}
+            batch = {name: start[f"step3/{name}"][:] for name in ("tokens", "targets", "scored")}
+            with h5py.File(os.path.join(folder, "tokens.h5"), "w") as tokens:
+                tokens["tokens"] = batch["tokens"]
+            harness("forward", tiny, "--tokens", "tokens.h5", "-o", "forward.h5")
+            with h5py.File(os.path.join(folder, "forward.h5")) as forward:
+                logits = forward["logits"][:].astype(float)
+            right = np.take_along_axis(logits, batch["targets"][..., None], -1)[..., 0]
+            loss = np.log(np.exp(logits).sum(-1)) - right
+            assert abs(loss[batch["scored"]].mean() - run["train/loss"][2]) < 1e-5
 
 
 def main():
