@@ -289,33 +289,37 @@ static void tables(Selftest *test, const Encoding *encoding) {
 
 /* ---- what holds for every encoding ---------------------------------------------------------- */
 
-double selftest_slope(Model *model, const Batch *batch, double weight, double step,
-                      const Parameter *only, double *norm) {
+/* +1 or -1, the same whatever the gradient: a component that is missing there still moves. */
+static double sign(size_t k) { return pattern(1, k) > 504 ? 1 : -1; }
+
+Slope selftest_slope(Model *model, const Batch *batch, double weight, double step,
+                     const Parameter *only) {
     const size_t tokens = batch->items * batch->length;
+    const size_t from = only ? only->offset : 0, count = only ? only->count : model->count;
     real *gradients = ALLOCATE(model->count, real), *values = ALLOCATE(model->count, real);
     real *losses = ALLOCATE(tokens, real);
     const ModelOutput output = {.loss = losses};
+    const double length = sqrt((double)count);
+    Slope slope = {0};
     Engine *engine = engine_create(model);
     engine_gradient(engine, batch, weight, false, gradients, &output);
     memcpy(values, model->values, model->count * sizeof(real));
-    for (size_t k = 0; only && k < model->count; k++)
-        if (k < only->offset || k >= only->offset + only->count) gradients[k] = 0;
-    *norm = optim_norm(model->count, gradients);
-    double loss[2] = {0};
-    for (int side = 0; side < 2; side++) {
-        for (size_t k = 0; k < model->count; k++)
-            model->values[k] =
-                (real)((double)values[k] + (side ? step : -step) / *norm * (double)gradients[k]);
+    for (size_t k = from; k < from + count; k++)
+        slope.said += (double)gradients[k] * sign(k) / length;
+    slope.usual = optim_norm(count, gradients + from) / length;
+    for (int side = -1; side <= 1; side += 2) {
+        for (size_t k = from; k < from + count; k++)
+            model->values[k] = (real)((double)values[k] + side * step * sign(k) / length);
         engine_forward(engine, batch, &output);
         for (size_t i = 0; i < tokens; i++)
-            if (batch->scored[i]) loss[side] += weight * (double)losses[i];
+            if (batch->scored[i]) slope.found += side * weight * (double)losses[i] / (2 * step);
     }
     memcpy(model->values, values, model->count * sizeof(real));
     engine_free(engine);
     free(gradients);
     free(values);
     free(losses);
-    return (loss[1] - loss[0]) / (2 * step);
+    return slope;
 }
 
 static void set_threads(int threads) {
@@ -348,8 +352,12 @@ static const struct {
 } shapes[] = {{9, 20}, {1, 290}};
 enum { MOST_TOKENS = 290 };
 
-/* Slopes within 3 % and 5e-5 of the gradient: losses have kinks where an encoding has some, and
-   float losses are rounded. */
+/* Within 3 % of what is usual, and 5e-5: losses have kinks where an encoding has some, and float
+   losses are rounded. */
+static bool agree(const Slope *slope) {
+    return fabs(slope->found - slope->said) <= 0.03 * slope->usual + 5e-5;
+}
+
 static void properties(Selftest *test, const Encoding *encoding) {
     int32_t tokens[MOST_TOKENS], targets[MOST_TOKENS];
     uint8_t scored[MOST_TOKENS];
@@ -374,12 +382,12 @@ static void properties(Selftest *test, const Encoding *encoding) {
         for (int p = -1; p < model->parameter_count; p++) {
             const Parameter *only = p < 0 ? NULL : &model->parameters[p];
             if (only && only->encoding_index < 0) continue;
-            double norm;
-            const double slope =
-                selftest_slope(model, &batch, 1 / (double)count, 5e-3, only, &norm);
-            record(test, fabs(slope - norm) <= 0.03 * norm + 5e-5,
-                   "length %zu: the loss rises by %.3g along the gradient%s%s, which says %.3g",
-                   length, slope, only ? " of " : "", only ? only->name : "", norm);
+            Slope slope = selftest_slope(model, &batch, 1 / (double)count, 5e-3, only);
+            if (!agree(&slope)) /* a kink nearby: once more, closer */
+                slope = selftest_slope(model, &batch, 1 / (double)count, 1e-3, only);
+            record(test, agree(&slope),
+                   "length %zu: the loss has a slope of %.3g along %s, the gradient says %.3g",
+                   length, slope.found, only ? only->name : "all parameters", slope.said);
         }
 
         everything(model, &batch, first);

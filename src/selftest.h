@@ -15,10 +15,16 @@ typedef struct {
 
 Selftest selftest_encoding(const Encoding *encoding);
 
-/* The slope of weight * (sum of the scored losses) along its own gradient (or along the part of it
-   that belongs to one parameter), from a central difference of that step. It is the norm of that
-   gradient, which is written to *norm, when both are right. Restores the model's values. */
-double selftest_slope(Model *model, const Batch *batch, double weight, double step,
-                      const Parameter *only, double *norm);
+/* The slope of a loss along a direction of length 1 that has nothing to do with the gradient. */
+typedef struct {
+    double found; /* a central difference */
+    double said;  /* by the gradient */
+    double usual; /* the norm of the gradient / sqrt(count): its root mean square over directions */
+} Slope;
+
+/* Of weight * (sum of the scored losses), by a difference of that step, along all parameters or
+   those of one. Restores the model's values. */
+Slope selftest_slope(Model *model, const Batch *batch, double weight, double step,
+                     const Parameter *only);
 
 #endif
