@@ -28,16 +28,28 @@ static double step_seconds(Trainer *trainer) {
     return seconds_now() - start;
 }
 
+typedef struct {
+    double plain, other;
+} Pair;
+
+/* The same step of both, so that their batches have one shape: plain has stepped beside others
+   before. */
+static Pair pair_seconds(Trainer *plain, Trainer *other) {
+    plain->step = other->step;
+    const double seconds = step_seconds(plain);
+    return (Pair){seconds, step_seconds(other)};
+}
+
 static Cost cost_over(Trainer *plain, Trainer *other) {
     double ratios[MOST_PAIRS], seconds[MOST_PAIRS], total = 0;
     size_t count = 0;
-    for (int step = 0; step < WARM_STEPS; step++) step_seconds(plain), step_seconds(other);
+    for (int step = 0; step < WARM_STEPS; step++) pair_seconds(plain, other);
     const int64_t before = other->tokens;
     while (count < MOST_PAIRS && (count < LEAST_PAIRS || total < LEAST_SECONDS)) {
-        const double reference = step_seconds(plain);
-        seconds[count] = step_seconds(other);
-        ratios[count] = seconds[count] / reference;
-        total += reference + seconds[count++];
+        const Pair pair = pair_seconds(plain, other);
+        seconds[count] = pair.other;
+        ratios[count++] = pair.other / pair.plain;
+        total += pair.plain + pair.other;
     }
     const double tokens = (double)(other->tokens - before) / (double)count;
     qsort(ratios, count, sizeof *ratios, compare_numbers);
