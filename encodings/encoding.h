@@ -8,7 +8,7 @@
  * Order in one step, for every layer:
  *
  *   positions of the batch (model.positions) → begin (tables of positions)
- *   prepare (tables of parameters, once a layer and head)
+ *   prepare (tables of parameters, once a layer and head, or a head for all layers)
  *   layer 0 only: embed                         rows of x += function of position
  *   norm → q, k, v → gate                       a few numbers a token and head, from layer input
  *   scan                                        along the sequence of one (item, head)
@@ -184,8 +184,10 @@ typedef struct Encoding {
        when positions are drawn. */
     void (*begin)(const Site *site, real *table);
 
-    /* Parameters → what tiles read: prepared[prepared_size] of this layer and head overwritten.
-       dprepared is the sum of the slots, whose layout is private to the encoding. */
+    /* Parameters → what other hooks read: prepared[prepared_size] of this layer and head
+       overwritten; hooks that serve all heads see head 0's. dprepared is the sum of the slots,
+       whose layout is private to the encoding. Where the layers share all parameters, they share
+       what is prepared too: both hooks run for one layer alone, with the slots of all. */
     void (*prepare)(const Site *site, real *prepared);
     void (*prepare_backward)(const Site *site, const real *slot, real *const *gradients);
 

@@ -98,18 +98,18 @@ typedef struct {
 /* A row at a whole position. */
 static int whole_terms(const EncodingShape *shape, double position, Term *terms) {
     const double n = (double)rows(shape), alpha = options_of(shape)->alpha;
-    const double coarse = floor(position / n);
-    if (options_of(shape)->past_end != PAST_HIERARCHICAL || coarse < 1) {
+    if (options_of(shape)->past_end != PAST_HIERARCHICAL || position < n) {
         terms[0] = (Term){(size_t)fmin(position, n - 1), 1};
         return 1;
     }
+    const double coarse = floor(position / n);
     terms[0] = (Term){(size_t)(position - coarse * n), 1};
     terms[1] = (Term){(size_t)coarse, alpha / (1 - alpha)};
     terms[2] = (Term){0, -alpha / (1 - alpha)};
     return 3;
 }
 
-/* Any position: linear between the rows of two whole ones. */
+/* Any position: linear between the rows of two whole ones. A single term has weight 1. */
 static int terms_of(const EncodingShape *shape, double position, size_t length,
                     Term terms[TERMS]) {
     const int past_end = options_of(shape)->past_end;
@@ -128,30 +128,10 @@ static bool is_random(const EncodingShape *shape, double position) {
     return options_of(shape)->past_end == PAST_RANDOM && position > (double)rows(shape) - 1;
 }
 
-/* z_m[width] of a whole position. */
-static void draw_row(double position, size_t width, double *z) {
-    Rng rng = rng_stream(0, RNG_INIT, rng_hash("encoding/learned/past_end") & 0xFFFFFFFFFF,
-                         (uint64_t)fmin(position, UINT32_MAX));
-    for (size_t c = 0; c < width; c++) z[c] = rng_normal(&rng);
-}
-
-/* Rows that training reached, mean and deviation of a channel of them. */
-static size_t trained_rows(const EncodingShape *shape) {
-    return shape->trained_length ? least(rows(shape), shape->trained_length) : rows(shape);
-}
-
-typedef struct {
-    double mean, deviation;
-} Channel;
-
-static Channel channel_of(const EncodingShape *shape, const real *table, size_t c) {
-    const size_t n = trained_rows(shape), width = (size_t)shape->width;
-    double sum = 0, square = 0;
-    for (size_t row = 0; row < n; row++) sum += (double)table[row * width + c];
-    const double mean = sum / (double)n;
-    for (size_t row = 0; row < n; row++)
-        square += pow((double)table[row * width + c] - mean, 2);
-    return (Channel){mean, sqrt(square / (double)n)};
+/* What z of a whole position is drawn from, channel by channel. */
+static Rng stream_of(double position) {
+    return rng_stream(0, RNG_INIT, rng_hash("encoding/learned/past_end") & 0xFFFFFFFFFF,
+                      (uint64_t)fmin(position, UINT32_MAX));
 }
 
 /* z of every token past the end: made once for the positions of a batch. */
@@ -161,44 +141,63 @@ static size_t table_size(const EncodingShape *shape, size_t length) {
 
 static void begin(const Site *site, real *z) {
     const size_t width = (size_t)site->shape->width;
-    double *low = ALLOCATE(width, double), *high = ALLOCATE(width, double);
-    for (size_t i = 0; i < site->length; i++) {
+    for (size_t i = 0; i < site->length; i++, z += width) {
         const double position = site->positions[i], far = position - floor(position);
         if (!is_random(site->shape, position)) continue;
-        draw_row(floor(position), width, low);
-        if (far > 0) draw_row(floor(position) + 1, width, high);
-        for (size_t c = 0; c < width; c++)
-            z[i * width + c] = (real)((1 - far) * low[c] + far * high[c]);
+        Rng low = stream_of(floor(position)), high = stream_of(floor(position) + 1);
+        for (size_t c = 0; c < width; c++) {
+            const double next = far > 0 ? far * rng_normal(&high) : 0;
+            z[c] = (real)((1 - far) * rng_normal(&low) + next);
+        }
     }
-    free(low);
-    free(high);
+}
+
+/* Rows that training reached; prepared: mean and deviation of each channel of them [2, width].
+   embed serves all heads and reads what head 0 has. */
+static size_t trained_rows(const EncodingShape *shape) {
+    return shape->trained_length ? least(rows(shape), shape->trained_length) : rows(shape);
+}
+
+static size_t prepared_size(const EncodingShape *shape, size_t length) {
+    (void)length;
+    return options_of(shape)->past_end == PAST_RANDOM ? 2 * (size_t)shape->width : 0;
+}
+
+static void prepare(const Site *site, real *prepared) {
+    if (options_of(site->shape)->past_end != PAST_RANDOM || site->head) return;
+    const size_t n = trained_rows(site->shape), width = (size_t)site->shape->width;
+    for (size_t c = 0; c < width; c++) {
+        const real *column = site->parameters[0] + c;
+        double mean = 0, square = 0;
+        for (size_t row = 0; row < n; row++) mean += (double)column[row * width] / (double)n;
+        for (size_t row = 0; row < n; row++)
+            square += pow((double)column[row * width] - mean, 2) / (double)n;
+        prepared[c] = (real)mean;
+        prepared[width + c] = (real)sqrt(square);
+    }
 }
 
 static void embed(const Site *site, real *x) {
     const EncodingShape *shape = site->shape;
     const size_t width = (size_t)shape->width;
     const real *table = site->parameters[0];
-    bool random = false;
-    for (size_t i = 0; i < site->length; i++) {
+    for (size_t i = 0; i < site->length; i++, x += width) {
         if (is_random(shape, site->positions[i])) {
-            random = true;
+            const real *z = site->table + i * width;
+            const real *mean = site->prepared, *deviation = mean + width;
+            for (size_t c = 0; c < width; c++) x[c] += mean[c] + deviation[c] * z[c];
             continue;
         }
         Term terms[TERMS];
         const int count = terms_of(shape, site->positions[i], site->length, terms);
-        for (size_t c = 0; c < width; c++) {
+        const real *row = table + terms[0].row * width;
+        for (size_t c = 0; count == 1 && c < width; c++) x[c] += row[c];
+        for (size_t c = 0; count > 1 && c < width; c++) {
             real sum = 0;
             for (int t = 0; t < count; t++)
                 sum += (real)terms[t].weight * table[terms[t].row * width + c];
-            x[i * width + c] += sum;
+            x[c] += sum;
         }
-    }
-    for (size_t c = 0; random && c < width; c++) {
-        const Channel of = channel_of(shape, table, c);
-        for (size_t i = 0; i < site->length; i++)
-            if (is_random(shape, site->positions[i]))
-                x[i * width + c] +=
-                    (real)(of.mean + of.deviation * (double)site->table[i * width + c]);
     }
 }
 
@@ -223,16 +222,17 @@ static void embed_backward(const Site *site, const real *dx, size_t from, size_t
     /* x = mean + deviation z: d mean / d P = 1/n, d deviation / d P = (P - mean) / (n deviation) */
     const double n = (double)trained_rows(shape);
     for (size_t c = from; random && c < to; c++) {
-        const Channel of = channel_of(shape, site->parameters[0], c);
+        const double mean = (double)site->prepared[c];
+        const double deviation = (double)site->prepared[width + c];
         double dmean = 0, ddeviation = 0;
         for (size_t i = 0; i < site->length; i++)
             if (is_random(shape, site->positions[i])) {
                 dmean += (double)dx[i * width + c];
                 ddeviation += (double)(dx[i * width + c] * site->table[i * width + c]);
             }
-        const double slope = of.deviation > 0 ? ddeviation / of.deviation : 0;
+        const double slope = deviation > 0 ? ddeviation / deviation : 0;
         for (size_t row = 0; row < trained_rows(shape); row++) {
-            const double away = (double)site->parameters[0][row * width + c] - of.mean;
+            const double away = (double)site->parameters[0][row * width + c] - mean;
             gradients[0][row * width + c] += (real)((dmean + slope * away) / n);
         }
     }
@@ -252,17 +252,21 @@ static void extend(const EncodingShape *from, const EncodingShape *to, int k, co
     double *positions = ALLOCATE(length, double);
     for (size_t m = 0; m < length; m++) positions[m] = (double)m;
     real *z = ALLOCATE(table_size(&shorter, known), real);
+    real *prepared = ALLOCATE(prepared_size(&shorter, known), real);
     const real *const parameters[] = {old};
     const Site site = {.shape = &shorter,
                        .parameters = parameters,
                        .length = known,
                        .positions = positions,
-                       .table = z};
+                       .table = z,
+                       .prepared = prepared};
     begin(&site, z);
+    prepare(&site, prepared);
     memset(grown, 0, known * width * sizeof *grown);
     embed(&site, grown);
     free(positions);
     free(z);
+    free(prepared);
 }
 
 static void tables(const EncodingShape *shape, const real *const *const *values, size_t length,
@@ -293,7 +297,9 @@ const Encoding encoding_learned = {
     .refuse = refuse,
     .defined = defined,
     .table_size = table_size,
+    .prepared_size = prepared_size,
     .begin = begin,
+    .prepare = prepare,
     .embed = embed,
     .embed_backward = embed_backward,
     .extend = extend,

@@ -929,20 +929,24 @@ static void past(int past_end, double alpha, const real *table, size_t length, b
     small_option(learned->options, &rule->options, "past_end", past_end);
     small_option(learned->options, &rule->options, "alpha", alpha);
     real *z = ALLOCATE(learned->table_size(&old.shape, length), real);
+    real *prepared = ALLOCATE(learned->prepared_size(&old.shape, length), real);
     const Site site = {.shape = &old.shape,
                        .parameters = parameters,
                        .length = length,
                        .positions = positions,
-                       .table = z};
+                       .table = z,
+                       .prepared = prepared};
     for (size_t i = 0; i < length * CHANNELS; i++) out[i] = extended ? -7 : 0;
     if (extended) {
         learned->extend(&old.shape, &new.shape, 0, table, out);
     } else {
         learned->begin(&site, z);
+        learned->prepare(&site, prepared);
         learned->embed(&site, out);
     }
     free(positions);
     free(z);
+    free(prepared);
 }
 
 /* Su's decomposition in its own words: u_i = (p_i - a p_0) / (1 - a), row iN + j is

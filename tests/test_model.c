@@ -318,6 +318,49 @@ START_TEST(loss_follows_the_gradient) {
 }
 END_TEST
 
+/* ---- what layers share ------------------------------------------------------------------------
+ */
+
+static const Encoding *counted;
+static int prepared, prepared_backward;
+
+static void count_prepare(const Site *site, real *out) {
+    prepared++;
+    counted->prepare(site, out);
+}
+static void count_prepare_backward(const Site *site, const real *slot, real *const *gradients) {
+    prepared_backward++;
+    counted->prepare_backward(site, slot, gradients);
+}
+
+/* Tables of parameters are made, and turned back into gradients, once a head where all layers have
+   the same parameters, and once a layer and head otherwise. */
+START_TEST(shared_parameters_are_prepared_once) {
+    static const struct {
+        const char *name;
+        int times;
+    } cases[] = {{"tupe", 2}, {"shaw", 2 * 3}};
+    omp_set_num_threads(1);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        counted = encoding_find(cases[i].name);
+        Encoding counting = *counted;
+        counting.prepare = count_prepare;
+        counting.prepare_backward = count_prepare_backward;
+        const Case c = {"prepared", {.layers = 3, .heads = 2}, 2, 9, PLAIN, false, 1};
+        Made m = make(&c, &counting, NULL);
+        Engine *engine = engine_create(m.model);
+        real *gradients = ALLOCATE(m.model->count, real);
+        prepared = prepared_backward = 0;
+        engine_gradient(engine, &m.b->batch, 1, false, gradients, &m.b->output);
+        ck_assert_int_eq(prepared, cases[i].times);
+        ck_assert_int_eq(prepared_backward, cases[i].times);
+        free(gradients);
+        engine_free(engine);
+        unmake(&m);
+    }
+}
+END_TEST
+
 /* ---- the same bits --------------------------------------------------------------------------- */
 
 static const Case bit_cases[] = {
@@ -837,6 +880,7 @@ Suite *suite_model(void) {
 #endif
     tcase_add_loop_test(tests, like_the_plain_model, 0, (int)COUNT(plain_encodings));
     tcase_add_loop_test(tests, loss_follows_the_gradient, 0, all);
+    tcase_add_test(tests, shared_parameters_are_prepared_once);
     tcase_add_loop_test(tests, same_bits_for_any_threads, 0, all);
     tcase_add_loop_test(tests, same_bits_whatever_was_before, 0, all);
     tcase_add_loop_test(tests, parts_of_a_batch, 0, all);

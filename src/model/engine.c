@@ -162,7 +162,8 @@ static void lay(Engine *engine, Arena *arena) {
     const size_t runs = engine->runs * engine->layer_runs;
     engine->positions = ARENA_TAKE(arena, runs * length, double);
     engine->tables = ARENA_TAKE(arena, runs * engine->table_size, real);
-    engine->prepared = ARENA_TAKE(arena, layers * heads * engine->prepared_size, real);
+    engine->prepared = ARENA_TAKE(
+        arena, (size_t)engine->prepared_layers * heads * engine->prepared_size, real);
     for (int thread = 0; thread < engine->threads; thread++)
         lay_scratch(engine, arena, &engine->scratch[thread]);
     const size_t sets = engine->by_sequence ? (size_t)engine->threads : 1;
@@ -219,9 +220,13 @@ Engine *engine_create(Model *model) {
     engine->scale = encoding->scale ? encoding->scale(&model->encoding_shape)
                                     : 1 / sqrt((double)model->encoding_shape.head_width);
     engine->encoding_from = model->count;
-    for (int i = 0; i < model->parameter_count; i++)
-        if (model->parameters[i].encoding_index >= 0)
-            engine->encoding_from = least(engine->encoding_from, model->parameters[i].offset);
+    engine->prepared_layers = 1;
+    for (int i = 0; i < model->parameter_count; i++) {
+        const Parameter *p = &model->parameters[i];
+        if (p->encoding_index < 0) continue;
+        engine->encoding_from = least(engine->encoding_from, p->offset);
+        if (p->layer >= 0) engine->prepared_layers = model->shape.layers;
+    }
     for (int l = 0; l < model->shape.layers; l++)
         for (int k = 0; model->values && k < ENCODING_PARAMETERS; k++)
             engine->parameters[l][k] = model->values + model->layers[l].encoding[k];
@@ -314,7 +319,8 @@ double engine_bytes_needed(Model *described, size_t items, size_t length, bool t
 Site engine_site(const Engine *engine, int layer, int head, size_t item) {
     const size_t run = (engine->layer_runs > 1 ? (size_t)layer * engine->runs : 0) +
                        (engine->runs > 1 ? item : 0);
-    const size_t unit = (size_t)layer * (size_t)engine->model->shape.heads +
+    const size_t unit = (engine->prepared_layers > 1 ? (size_t)layer : 0) *
+                            (size_t)engine->model->shape.heads +
                         (head > 0 ? (size_t)head : 0);
     return (Site){.shape = &engine->model->encoding_shape,
                   .layer = layer,
@@ -415,7 +421,7 @@ static void make_tables(Engine *engine) {
 #pragma omp parallel for schedule(dynamic, 1)
         for (int unit = 0; unit < layers * heads; unit++) {
             const Site site = engine_site(engine, unit / heads, unit % heads, 0);
-            if (encoding->prepare)
+            if (encoding->prepare && site.layer < engine->prepared_layers)
                 encoding->prepare(&site, engine->prepared + (size_t)unit * engine->prepared_size);
             double distance[CHUNK];
             for (size_t from = 0; rows && from < engine->span; from += CHUNK)
@@ -704,7 +710,8 @@ static void sum_slots(Engine *engine, bool add, real *gradients) {
     }
 }
 
-/* The encoding's gradients of one head: units in order, then the hooks, layer by layer. */
+/* The encoding's gradients of one head: units in order, then the hooks, layer by layer; slots of
+   all layers together where these share what is prepared. */
 static void head_gradients(Engine *engine, int head) {
     const Model *model = engine->model;
     const Encoding *encoding = model->shape.encoding;
@@ -719,6 +726,7 @@ static void head_gradients(Engine *engine, int head) {
                 for (size_t i = 0; i < count; i++)
                     mine[i] += engine->unit_parameters[unit * count + i];
             }
+    real *total = NULL;
     for (int layer = 0; layer < model->shape.layers; layer++) {
         const Site site = engine_site(engine, layer, head, 0);
         real *gradients[ENCODING_PARAMETERS];
@@ -739,16 +747,19 @@ static void head_gradients(Engine *engine, int head) {
                 encoding->bias_backward(&site, chunk, distance, sum, gradients);
             }
         if (!engine->slot_size) continue;
-        real *total = engine->unit_slots +
-                      (of_layer + (size_t)head * engine->groups) * engine->slot_size;
+        const bool apart = engine->prepared_layers > 1;
+        if (!layer || apart)
+            total = engine->unit_slots +
+                    (of_layer + (size_t)head * engine->groups) * engine->slot_size;
         for (size_t item = 0; item < sharers; item++)
-            for (size_t group = item ? 0 : 1; group < engine->groups; group++) {
+            for (size_t group = 0; group < engine->groups; group++) {
                 const size_t unit =
                     of_layer + (item * heads + (size_t)head) * engine->groups + group;
                 const real *add = engine->unit_slots + unit * engine->slot_size;
-                for (size_t i = 0; i < engine->slot_size; i++) total[i] += add[i];
+                for (size_t i = 0; add != total && i < engine->slot_size; i++) total[i] += add[i];
             }
-        encoding->prepare_backward(&site, total, gradients);
+        if (apart || layer + 1 == model->shape.layers)
+            encoding->prepare_backward(&site, total, gradients);
     }
 }
 

@@ -127,7 +127,8 @@ struct Engine {
     size_t span;             /* of a bias row */
     real *bias_rows;         /* [layers][heads][span], entry n is distance_most - n */
     size_t prepared_size, slot_size;
-    real *prepared;          /* [layers][heads][prepared_size] */
+    int prepared_layers;     /* 1 where all layers share the encoding's parameters */
+    real *prepared;          /* [prepared_layers][heads][prepared_size] */
     double scale;
     const real *parameters[MODEL_LAYERS][ENCODING_PARAMETERS];
 
