@@ -319,7 +319,8 @@ START_TEST(segments_are_what_they_are_alone) {
             free_reference(&alone);
         }
         for (size_t i = 0; i < LENGTH * D; i++)
-            if (segments[i / D] < 0) ck_assert(f.o[i] == 0 && f.dq[i] == 0 && f.dk[i] == 0);
+            if (segments[i / D] < 0)
+                ck_assert(f.o[i] == 0 && f.dq[i] == 0 && f.dk[i] == 0 && f.dv[i] == 0);
         near_reference(encoding->name, &f, &r, TOLERANCE_ATTENTION);
         free_found(&f);
         free_reference(&r);
@@ -466,29 +467,40 @@ END_TEST
 
 /* ---- what cannot serve ----------------------------------------------------------------------- */
 
+/* Of every encoding, what linear attention has not and what the encoding does; NULL: it serves. */
 START_TEST(refusals) {
-    static const char *const serve[] = {"nope", "sinusoidal", "learned", "rope", "xpos"};
-    static const struct {
-        const char *name, *reason;
-    } refused[] = {
-        {"alibi", "linear attention has no scores: alibi adds to them"},
-        {"t5", "linear attention has no scores: t5 adds to them"},
-        {"kerple", "linear attention has no scores: kerple adds to them"},
-        {"sandwich", "linear attention has no scores: sandwich adds to them"},
-        {"shaw", "linear attention has no scores: shaw adds to them"},
-        {"transformer_xl", "linear attention has no scores: transformer_xl adds to them"},
-        {"deberta", "linear attention has no scores: deberta adds to them"},
-        {"cope", "linear attention has no scores: cope adds to them"},
-        {"fox", "linear attention has no scores: fox adds to them"},
-        {"stick_breaking", "linear attention has no scores: stick_breaking makes weights of them"},
-        {"hard_alibi", "linear attention has no scores: hard_alibi leaves some out"},
+    static const char *const cases[][3] = {
+        {"nope"},
+        {"sinusoidal"},
+        {"learned"},
+        {"rope"},
+        {"xpos"},
+        {"pope", "room for wider features", "widens q and k"},
+        {"shaw", "scores", "adds to them"},
+        {"transformer_xl", "scores", "adds to them"},
+        {"tupe", "room for wider features", "widens q and k"},
+        {"deberta", "scores", "adds to them"},
+        {"t5", "scores", "adds to them"},
+        {"alibi", "scores", "adds to them"},
+        {"hard_alibi", "scores", "leaves some out"},
+        {"kerple", "scores", "adds to them"},
+        {"fire", "scores", "adds to them"},
+        {"sandwich", "scores", "adds to them"},
+        {"cope", "scores", "adds to them"},
+        {"fox", "scores", "adds to them"},
+        {"stick_breaking", "scores", "makes weights of them"},
+        {"custom", "scores", "adds to them"},
     };
-    for (size_t i = 0; i < COUNT(serve); i++)
-        ck_assert_ptr_null(linear_refuse(encoding_find(serve[i])));
-    for (size_t i = 0; i < COUNT(refused); i++) {
-        const char *reason = linear_refuse(encoding_find(refused[i].name));
-        ck_assert_ptr_nonnull(reason);
-        ck_assert_str_eq(reason, refused[i].reason);
+    ck_assert_uint_eq(COUNT(cases), encoding_count);
+    for (size_t i = 0; i < encoding_count; i++) {
+        const char *reason = linear_refuse(encodings[i]);
+        ck_assert_str_eq(encodings[i]->name, cases[i][0]);
+        ck_assert_msg(!reason == !cases[i][1], "%s: %s", cases[i][0], reason ? reason : "serves");
+        if (!reason) continue;
+        char wanted[160];
+        snprintf(wanted, sizeof wanted, "linear attention has no %s: %s %s", cases[i][1],
+                 cases[i][0], cases[i][2]);
+        ck_assert_str_eq(reason, wanted);
     }
     const Encoding adds = {.name = "adds", .value = encoding_find("shaw")->value};
     ck_assert_str_eq(linear_refuse(&adds),

@@ -107,7 +107,7 @@ static void lay_linear(const Engine *engine, Arena *arena, LinearScratch *s) {
     s->tokens = ARENA_TAKE(arena, engine->batch.length, int32_t);
     s->p = ARENA_TAKE(arena, LINEAR_ROWS * LINEAR_ROWS, real);
     s->sum = ARENA_TAKE(arena, d * d, double);
-    s->state = ARENA_TAKE(arena, d * d, real);
+    for (int i = 0; i < 2; i++) s->state[i] = ARENA_TAKE(arena, d * d, real);
     s->product = ARENA_TAKE(arena, d * d, real);
     s->total = ARENA_TAKE(arena, d, double);
     s->ddenominator = ARENA_TAKE(arena, LINEAR_ROWS, double);

@@ -63,7 +63,9 @@ typedef struct {
     real *p;                   /* [LINEAR_ROWS, LINEAR_ROWS] weights within the chunk */
     real *transposed;          /* [head_width, LINEAR_ROWS] */
     double *sum;               /* [head_width, head_width] over the chunks so far */
-    real *state, *product;     /* [head_width, head_width] */
+    real *state[2];            /* [head_width, head_width] the sum as an operand, and transposed */
+    bool known[2];             /* state is that of the sum as it stands */
+    real *product;             /* [head_width, head_width] */
     double *total;             /* [head_width] */
     double *ddenominator;      /* [LINEAR_ROWS] (backward) */
 } LinearScratch;
@@ -210,7 +212,9 @@ void attention_backward(const Place *at, int layer, int head, const Pack *pack, 
 /* Sums the groups; rotates back; writes dqkv and dgate. */
 void attention_finish(const Place *at, int layer, int head);
 
-/* ---- linear.c: one (item, head) of linear attention; writes o and the denominators, dqkv ---- */
+/* ---- linear.c: one (item, head) of linear attention; writes o and the denominators, dqkv ----
+   Of a batch with segments each segment is gathered by a look at every token, so beside the products
+   there are length x segments comparisons: few, next to length x head_width^2 multiplications. */
 
 void linear_forward(const Place *at, int layer, int head);
 void linear_backward(const Place *at, int layer, int head);

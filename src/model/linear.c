@@ -59,12 +59,12 @@ const size_t attention_count = sizeof attentions / sizeof *attentions;
 const char *linear_refuse(const Encoding *e) {
     static char reason[160];
     const char *none = NULL, *does = NULL;
-    if (e->bias || e->score || e->open) none = "scores", does = "adds to them";
+    if (e->qk_width) none = "room for wider features", does = "widens q and k";
+    else if (e->bias || e->score || e->open) none = "scores", does = "adds to them";
     else if (e->normalise) none = "scores", does = "makes weights of them";
     else if (e->window) none = "scores", does = "leaves some out";
     else if (e->value) none = "weights of single keys", does = "adds to values by them";
     else if (e->gate || e->scan) none = "scores", does = "gates them";
-    else if (e->qk_width) none = "room for wider features", does = "widens q and k";
     else if (e->rotate && e->parameters) none = "gradients for rotations", does = "learns one";
     if (!none) return NULL;
     snprintf(reason, sizeof reason, "linear attention has no %s: %s %s", none, e->name, does);
@@ -225,16 +225,20 @@ static void map_backward(const Chunk *c, const real *f, real *df) {
     }
 }
 
-/* q or k of the chunk → its features f, for the denominator; returns what meets in the numerator: f
-   too, or f turned, in `turned`. */
-static const real *features_forward(const Chunk *c, RotateSide side, real *f, real *turned) {
-    const bool query = side == ROTATE_QUERY;
-    gather(c, query ? c->qkv : c->qkv + c->width, 3 * c->width, c->turns_before ? c->s->raw : f);
+/* q or k of the chunk → its features f, for the denominator. */
+static void features(const Chunk *c, RotateSide side, real *f) {
+    gather(c, side == ROTATE_QUERY ? c->qkv : c->qkv + c->width, 3 * c->width,
+           c->turns_before ? c->s->raw : f);
     if (c->turns_before) rotate_forward(c, side, c->s->raw, f);
     map_forward(c, side, f);
+}
+
+/* Returns what meets in the numerator: f too, or f turned, in `turned`. */
+static const real *features_forward(const Chunk *c, RotateSide side, real *f, real *turned) {
+    features(c, side, f);
     if (c->turns_after) rotate_forward(c, side, f, turned);
     const ModelDump *to = c->at->engine->output.dump;
-    if (to) dump(c, query ? to->q : to->k, c->turns_after ? turned : f);
+    if (to) dump(c, side == ROTATE_QUERY ? to->q : to->k, c->turns_after ? turned : f);
     return c->turns_after ? turned : f;
 }
 
@@ -262,15 +266,19 @@ static const real *values(const Chunk *c) {
 
 /* ---- what other chunks add ------------------------------------------------------------------ */
 
+static void sum_changed(const Chunk *c) { c->s->known[0] = c->s->known[1] = false; }
+
 static void clear_state(const Chunk *c) {
     memset(c->s->sum, 0, c->d * c->d * sizeof(double));
     memset(c->s->total, 0, c->d * sizeof(double));
+    sum_changed(c);
 }
 
 /* sum[d, d] += aT b over the rows of the chunk. */
 static void add_products(const Chunk *c, const real *a, const real *b) {
     gemm_transposed(c->d, c->d, c->rows, a, c->d, b, c->d, 0, c->s->product, c->d);
     for (size_t i = 0; i < c->d * c->d; i++) c->s->sum[i] += (double)c->s->product[i];
+    sum_changed(c);
 }
 
 /* total[d] += factor * row. */
@@ -281,10 +289,11 @@ static void add_row(const Chunk *c, double factor, const real *row) {
 /* The sum as an operand: sum[d, d] itself or transposed. */
 static const real *state(const Chunk *c, bool transposed) {
     const size_t d = c->d, row = transposed ? 1 : d, column = transposed ? d : 1;
-    for (size_t r = 0; r < d; r++)
-        for (size_t n = 0; n < d; n++)
-            c->s->state[r * d + n] = (real)c->s->sum[r * row + n * column];
-    return c->s->state;
+    real *to = c->s->state[transposed];
+    for (size_t r = 0; !c->s->known[transposed] && r < d; r++)
+        for (size_t n = 0; n < d; n++) to[r * d + n] = (real)c->s->sum[r * row + n * column];
+    c->s->known[transposed] = true;
+    return to;
 }
 
 /* p[rows, LINEAR_ROWS] = a bT within the chunk, 0 where a row may not look. */
@@ -377,7 +386,7 @@ static void queries_backward(Chunk *c) {
             gemm(c->rows, d, c->columns, s->p, LINEAR_ROWS, k, d, 1, s->out, d);
             add_products(c, k, v);
         }
-        features_forward(c, ROTATE_QUERY, s->q, s->turned_q);
+        features(c, ROTATE_QUERY, s->q);
         for (size_t r = 0; r < c->rows; r++) {
             if (c->causal) add_row(c, 1, s->k + r * d);
             for (size_t n = 0; n < d; n++)

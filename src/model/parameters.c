@@ -133,7 +133,8 @@ const char *model_refuse(const ModelShape *shape) {
         snprintf(reason, sizeof reason, "it needs a causal model: it %s", encoding->needs_causal);
         return reason;
     }
-    if (shape->linear && linear_refuse(encoding)) return linear_refuse(encoding);
+    const char *unfit = shape->linear ? linear_refuse(encoding) : NULL;
+    if (unfit) return unfit;
     if (encoding->needs_even_head_width && e.head_width % 2) {
         snprintf(reason, sizeof reason,
                  "it needs an even head width, and width / heads = %d / %d is %d", shape->width,
