@@ -106,20 +106,39 @@ START_TEST(where_positions_start) {
 }
 END_TEST
 
-/* Absolute encodings must move with their positions; those of a distance, of the content, and none
-   must not. */
+/* Absolute encodings move with their positions, rope (a dynamic scaling) and fire (past its
+   threshold) with some options; those of a distance, of the content, and none do not. */
 START_TEST(absolute_or_not) {
-    static const char *const absolute[] = {"sinusoidal", "learned", "tupe"};
-    static const char *const relative[] = {"nope", "xpos", "pope", "shaw", "transformer_xl",
-                                           "deberta", "t5", "alibi", "hard_alibi", "kerple",
-                                           "sandwich", "cope", "fox", "stick_breaking"};
+    static const struct {
+        const char *name;
+        bool moves;
+    } cases[] = {{"nope", false},
+                 {"sinusoidal", true},
+                 {"learned", true},
+                 {"rope", true},
+                 {"xpos", false},
+                 {"pope", false},
+                 {"shaw", false},
+                 {"transformer_xl", false},
+                 {"tupe", true},
+                 {"deberta", false},
+                 {"t5", false},
+                 {"alibi", false},
+                 {"hard_alibi", false},
+                 {"kerple", false},
+                 {"fire", true},
+                 {"sandwich", false},
+                 {"cope", false},
+                 {"fox", false},
+                 {"stick_breaking", false},
+                 {"custom", false}};
     gemm_start();
-    for (size_t i = 0; i < sizeof absolute / sizeof *absolute; i++) {
-        const Encoding *encoding = encoding_find(absolute[i]);
-        if (encoding) ck_assert_int_gt(selftest_encoding(encoding).moved, 0);
+    ck_assert_uint_eq(sizeof cases / sizeof *cases, encoding_count);
+    for (size_t i = 0; i < encoding_count; i++) {
+        ck_assert_str_eq(cases[i].name, encodings[i]->name);
+        const int moved = selftest_encoding(encodings[i]).moved;
+        ck_assert_msg((moved > 0) == cases[i].moves, "%s: %d cases move", cases[i].name, moved);
     }
-    for (size_t i = 0; i < sizeof relative / sizeof *relative; i++)
-        ck_assert_int_eq(selftest_encoding(encoding_find(relative[i])).moved, 0);
 }
 END_TEST
 
