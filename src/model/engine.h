@@ -213,8 +213,8 @@ void attention_backward(const Place *at, int layer, int head, const Pack *pack, 
 void attention_finish(const Place *at, int layer, int head);
 
 /* ---- linear.c: one (item, head) of linear attention; writes o and the denominators, dqkv ----
-   Of a batch with segments each segment is gathered by a look at every token, so beside the products
-   there are length x segments comparisons: few, next to length x head_width^2 multiplications. */
+   Each segment of an item is gathered by a look at every token, so beside the products there are
+   length x segments comparisons: few, next to length x head_width^2 multiplications. */
 
 void linear_forward(const Place *at, int layer, int head);
 void linear_backward(const Place *at, int layer, int head);
