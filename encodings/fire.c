@@ -229,6 +229,18 @@ static void prepare_backward(const Site *site, const real *slot, real *const *gr
    each piece too. */
 static int row_scratch(const EncodingShape *shape) { return (int)(LANES + room(shape)); }
 
+/* exp(z) - 1 and ln(1 + z), with all digits where z is near 0: c may be tiny, and distances are
+   then told apart by the digits that exp(z) and 1 + z do not have. */
+static Lanes expm1_of(Lanes z, Lanes power) {
+    Lanes series = z * (real)(1 / 6.0) + 1;
+    for (int n = 5; n > 1; n--) series = series * z / (real)n + 1;
+    return lanes_select(z < lanes_all((real)0.01), series * z, power - 1);
+}
+static Lanes log1p_of(Lanes z) {
+    const Lanes sum = z + 1, lost = z - (sum - 1);
+    return lanes_log(sum) + lost / sum;
+}
+
 static void open(const Site *site, QueryBlock *block) {
     const double c = (double)site->prepared[C_OF], l0 = (double)site->prepared[THRESHOLD_OF];
     const Lanes most_distance = lanes_all(1 << 24);
@@ -240,7 +252,9 @@ static void open(const Site *site, QueryBlock *block) {
         if (site->table[0] == 0) continue;
         for (size_t n = 0; n < room(site->shape); n += LANES) {
             const Lanes start = lanes_load(start_of(site) + n);
-            Lanes x = (lanes_exp2(start * (real)(norm * (double)LOG2E)) - 1) * per_token;
+            Lanes x = expm1_of(start * (real)norm,
+                               lanes_exp2(start * (real)(norm * (double)LOG2E))) *
+                      per_token;
             x = lanes_select(x < most_distance, x, most_distance);
             const Lanes whole =
                 __builtin_convertvector(__builtin_convertvector(x, IntLanes), Lanes);
@@ -372,7 +386,7 @@ static void score_each(const Site *site, const QueryBlock *block, const KeyTile 
     real distance[TILE_COLUMNS];
     const size_t seen = distances(site, block, tile, r, distance);
     for (size_t c = 0; c < seen; c += LANES) {
-        const Lanes x = lanes_log(lanes_load(distance + c) * site->prepared[C_OF] + 1) * share;
+        const Lanes x = log1p_of(lanes_load(distance + c) * site->prepared[C_OF]) * share;
         Lanes f = x * slope[0] + offset[0];
         for (size_t n = 1; n < pieces; n++)
             f = lanes_select(x >= lanes_all(start[n]), x * slope[n] + offset[n], f);
@@ -390,8 +404,8 @@ static RowSums each_backward(const Site *site, const QueryBlock *block, const Ke
     real distance[TILE_COLUMNS];
     const size_t seen = distances(site, block, tile, r, distance);
     for (size_t c = 0; c < seen; c += LANES) {
-        const Lanes far = lanes_load(distance + c), scaled = far * site->prepared[C_OF] + 1;
-        const Lanes psi = lanes_log(scaled), x = psi * share, d = lanes_load(ds + c);
+        const Lanes far = lanes_load(distance + c), scaled = far * site->prepared[C_OF];
+        const Lanes psi = log1p_of(scaled), x = psi * share, d = lanes_load(ds + c);
         Lanes by_slope = zero;
         for (size_t n = 0; n < pieces; n++) {
             const IntLanes on = (x >= lanes_all(start[n])) & (x < lanes_all(start[n + 1]));
@@ -403,7 +417,7 @@ static RowSums each_backward(const Site *site, const QueryBlock *block, const Ke
             by_slope += here * slope[n];
         }
         sums.psi += by_slope * psi;
-        sums.rate += by_slope * (far / scaled);
+        sums.rate += by_slope * (far / (scaled + 1));
     }
     return sums;
 }

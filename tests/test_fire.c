@@ -42,11 +42,18 @@ static SmallModelOwner *biased(const char *encoding, const char *options) {
     return small_model_create(&(SmallModel){
         .encoding = e, .encoding_options = &chosen, .layers = 1, .heads = 2, .head_width = 2});
 }
-static void bias_of(Model *model, size_t length, double *score) {
+static void bias_at(Model *model, size_t length, const double *positions, double *score) {
     double *zero = ALLOCATE(2 * length * 2, double);
-    attention_probe(model, &(AttentionProbe){
-                               .length = length, .q = zero, .k = zero, .v = zero, .score = score});
+    attention_probe(model, &(AttentionProbe){.length = length,
+                                             .q = zero,
+                                             .k = zero,
+                                             .v = zero,
+                                             .positions = positions,
+                                             .score = score});
     free(zero);
+}
+static void bias_of(Model *model, size_t length, double *score) {
+    bias_at(model, length, NULL, score);
 }
 
 /* Two units without a kink above 0: f_h(x) = out_h x + bias_h, so up to L0 the bias is that of
@@ -74,6 +81,34 @@ START_TEST(a_linear_function_is_kerple) {
     free(wanted);
     small_model_free(fire);
     small_model_free(kerple);
+}
+END_TEST
+
+/* A tiny c: psi is a straight line, and with c = 0 the denominator is 1e-6 alone. Kinks stay where
+   they are, one of them at an argument of 0.02. */
+START_TEST(c_near_zero) {
+    double positions[LENGTH], *score = ALLOCATE(2 * LENGTH * LENGTH, double);
+    for (size_t i = 0; i < LENGTH; i++)
+        positions[i] = (fire_near_zero[_i].fractions ? 1.37 : 1) * (double)i;
+    SmallModelOwner *fire = biased("fire", "hidden=32 threshold=100");
+    for (int i = 0; i < fire->model->parameter_count; i++) {
+        const Parameter *p = &fire->model->parameters[i];
+        for (size_t n = 0; p->encoding_index >= 0 && n < p->count; n++)
+            fire->model->values[p->offset + n] = (real)golden_wave(11 + p->encoding_index, n);
+    }
+    SET(fire->model, "c", fire_near_zero[_i].c);
+    SET(fire->model, "multiplier", 1);
+    SET(fire->model, "in_weight", 1);
+    SET(fire->model, "in_bias", -0.02);
+    bias_at(fire->model, LENGTH, positions, score);
+    static const size_t rows[] = {46, 299};
+    for (size_t n = 0, row = 0; row < COUNT(rows); row++)
+        for (size_t j = 0; j <= rows[row]; j += 23, n++)
+            for (size_t h = 0; h < 2; h++)
+                ck_assert_double_eq_tol(score[(h * LENGTH + rows[row]) * LENGTH + j],
+                                        fire_near_zero[_i].bias[n][h], TOLERANCE_ATTENTION);
+    free(score);
+    small_model_free(fire);
 }
 END_TEST
 
@@ -211,6 +246,7 @@ Suite *suite_fire(void) {
     TCase *properties = tcase_create("properties");
     tcase_add_test(properties, without_parameters_it_is_nope);
     tcase_add_test(properties, a_linear_function_is_kerple);
+    tcase_add_loop_test(properties, c_near_zero, 0, COUNT(fire_near_zero));
     tcase_add_test(properties, arguments_stay_within_one);
     tcase_add_loop_test(properties, only_distances_count_up_to_the_threshold, 0, 2);
     tcase_add_loop_test(properties, both_ways_of_tiles_agree, 0, 2);
