@@ -138,7 +138,7 @@ static void set_threads(int threads) {
 }
 
 static Command parse(int argc, char **argv, int from) {
-    Command c = {.line = quoted_line(argc, argv)};
+    Command c = {0};
     for (int i = from; i < argc; i++) {
         const char *word = argv[i];
         const struct {
@@ -206,6 +206,7 @@ static Command parse(int argc, char **argv, int from) {
     if (!c.threads && asked && *asked)
         c.threads = (int)whole_number("OMP_NUM_THREADS", asked, 1024);
     set_threads(c.threads ? c.threads : environment_cores());
+    c.line = quoted_line(argc, argv);
     return c;
 }
 

@@ -433,6 +433,13 @@ static void tidy_complete(Run *run) {
     lock_release(&run->lock);
 }
 
+static void free_paths(Run *run) {
+    free(run->folder);
+    free(run->result_path);
+    free(run->events_path);
+    free(run->lock_path);
+}
+
 int run(const Config *config, const RunOptions *options) {
     Run run = {.config = config, .options = options, .environment = environment_look()};
     run.results = terminal_look(STDOUT_FILENO, options->color);
@@ -446,6 +453,7 @@ int run(const Config *config, const RunOptions *options) {
         fprintf(stderr, "%s is complete; --fresh runs it again, ./harness show prints it\n",
                 run.result_path);
         tidy_complete(&run);
+        free_paths(&run);
         return EXIT_DONE;
     }
     if (reason)
@@ -508,9 +516,6 @@ int run(const Config *config, const RunOptions *options) {
     train_free(run.trainer);
     free(run.evaluations);
     lock_release(&run.lock);
-    free(run.folder);
-    free(run.result_path);
-    free(run.events_path);
-    free(run.lock_path);
+    free_paths(&run);
     return EXIT_DONE;
 }
