@@ -150,7 +150,12 @@ const char *start_refuse(const Config *config) {
 
 void start_check(const Config *config) {
     const char *reason = start_refuse(config);
-    if (reason)
-        die(EXIT_USAGE, "%s: train.init_from: %s: %s", config->path, config->train.init_from,
-            reason);
+    if (!reason) return;
+    /* Where the file was given is the last column of its line among the sources. */
+    const char *line = strstr(config->sources, "\ntrain.init_from  ");
+    CHECK(line, "train.init_from has no source");
+    const char *end = line + 1 + strcspn(line + 1, "\n"), *place = end;
+    while (place[-1] != ' ' || place[-2] != ' ') place--;
+    die(EXIT_USAGE, "%.*s: train.init_from: %s: %s", (int)(end - place), place,
+        config->train.init_from, reason);
 }
