@@ -57,7 +57,7 @@ holds 'forward runs it' [ "$status" = 0 ]
 start tests/resume.lua train.init_from="$folder/run.h5" model.width=32 --output "$work/wide"
 holds 'weights of another shape do not fit' [ "$status" = 2 ]
 holds 'which is said' says err 'its embedding is \[9, 16\], that of this model \[9, 32\]'
-holds 'where the file was given' says err '^command line: train.init_from: '
+holds 'where the file was given' says err '^harness: command line: train.init_from: '
 holds 'before anything is written' [ ! -e "$work/wide" ]
 start tests/resume.lua train.init_from=tests/tiny.lua --output "$work/wide"
 holds 'a text holds no weights' [ "$status" = 2 ]
