@@ -124,6 +124,7 @@ check: ## all tests, after installing what they need: float, double, whole runs,
 	    'tests/test_run.sh $(OUT)/harness' 'tests/test_files.sh $(OUT)/harness' \
 	    '.venv/bin/python tests/test_hostile.py $(OUT)/harness' \
 	    '$(call crash,kills) 60' '$(call crash,faults) 40' \
+	    '.venv/bin/python tests/test_foreign.py $(OUT)/harness' \
 	    $(call suites,$(call flavour,double)) $(call suites,$(OUT)) tests/test_lint.sh
 
 double: ## the program and its tests with real = double: gradients to 1e-8
@@ -168,6 +169,11 @@ torch-vectors: check-torch ## src/selftest_vectors.h, after a change of tests/to
 	@scripts/write_changed.sh src/selftest_vectors.h \
 	    $(TORCH) scripts/torch_model.py --vectors $(OUT)/torch/*/*/*/run.h5
 
+MUTATIONS = 2000
+mutate: ## MUTATIONS=2000 changed result files through the commands that read them (minutes)
+	@$(FLAVOUR_MAKE) all .venv/installed
+	@$(RUN_TESTS) '.venv/bin/python tests/test_foreign.py $(OUT)/harness $(MUTATIONS) $(SEED)'
+
 bench: all ## speed against the peak of this machine
 	@$(OUT)/harness bench
 
@@ -209,5 +215,5 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /    make \1\t/p' Makefile | expand -t 24
 
 FORCE:
-.PHONY: all tests check crash faults double plain asan tsan check-learning check-torch \
-        torch-vectors bench bench-torch docs lint format setup clean help FORCE
+.PHONY: all tests check crash faults double plain asan tsan mutate check-learning \
+        check-torch torch-vectors bench bench-torch docs lint format setup clean help FORCE

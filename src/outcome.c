@@ -189,7 +189,7 @@ char *outcome_read(const char *path, Outcome *outcome) {
     *outcome = (Outcome){0};
     char *text;
     if (!guard_run(read_body, path, &text)) return text;
-    outcome->path = copy_text(path);
+    outcome->path = utf8_clean(copy_text(path), false);
     parse(text, outcome);
     free(text);
     return NULL;

@@ -3,6 +3,7 @@
 
 #include "src/compare_text.h"
 #include "src/summary.h"
+#include "src/utf8.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -132,7 +133,7 @@ int command_compare(const Command *command) {
         if (!wrong)
             count++;
         else
-            fprintf(stderr, "harness: %s: %s\n", paths.list[i], wrong);
+            fprintf(stderr, "harness: %s: %s\n", utf8_clean(paths.list[i], false), wrong);
         if (wrong) code = EXIT_FAILED;
         free(wrong);
         free(paths.list[i]);
@@ -145,7 +146,7 @@ int command_compare(const Command *command) {
     if (wrong) command_usage("compare: %s", wrong);
     if (known < count)
         comparison_note(&comparison, "left out, not in summary.h5: %zu runs", count - known);
-    if (!comparison.outcome_count) {
+    if (!comparison.outcome_count && code == EXIT_DONE) {
         fprintf(stderr, "harness: compare: no complete result\n");
         code = EXIT_FAILED;
     }

@@ -1,9 +1,11 @@
 /* ./harness forward: what a model computes, layer by layer, as arrays. No sampling, no dropout. */
 #include "src/command/command.h"
 
+#include "src/environment.h"
 #include "src/examples.h"
 #include "src/lua/config.h"
 #include "src/start.h"
+#include "src/store/guard.h"
 #include "src/store/store.h"
 #include "src/train.h"
 
@@ -27,8 +29,21 @@ typedef struct {
     double *positions;          /* NULL: the model's own */
 } Input;
 
+static void free_input(Input *input) {
+    free(input->tokens);
+    free(input->positions);
+    free(input->segments);
+}
+
 _Noreturn static void refuse(const char *path, const char *reason) {
     die(EXIT_FAILED, "%s: %s", path, reason);
+}
+
+static void check_memory(const char *path, double bytes) {
+    char needed[32], there[32];
+    if (bytes > environment_memory())
+        die(EXIT_USAGE, "%s: needs %s (%.0f bytes) of memory, this machine has %s", path,
+            bytes_text(bytes, needed), bytes, bytes_text(environment_memory(), there));
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -45,24 +60,55 @@ static Config result_config(const Command *command, StoreReader *reader) {
     if (!lua) refuse(command->words[0], store_reason(reader));
     Config config;
     Mistakes mistakes;
-    if (!config_load_json(json, lua, command->words[0], command->override_count, command->overrides,
-                          &config, &mistakes)) {
+    const bool good = config_load_json(json, lua, command->words[0], command->override_count,
+                                       command->overrides, &config, &mistakes);
+    if (!good && command->override_count) {
         fputs(mistakes.text, stderr);
         leave(EXIT_USAGE);
     }
+    if (!good)
+        die(EXIT_FAILED, "%.*s (its config is not one of this program)",
+            (int)strcspn(mistakes.text, "\n"), mistakes.text);
     free(json);
     free(lua);
     return config;
 }
 
-static void read_parameters(const Command *command, StoreReader *reader, Model *model) {
+/* The values of the model's parameters; without a place for them, whether they are there. */
+static void read_parameters(const Command *command, StoreReader *reader, const Model *model) {
     for (int i = 0; i < model->parameter_count; i++) {
         const Parameter *p = &model->parameters[i];
         char *path = format_text("/parameters/%s", p->name);
-        if (!store_read(reader, path, REAL_TYPE, p->rank, p->dims, model->values + p->offset))
-            refuse(command->words[0], store_reason(reader));
+        const bool good =
+            model->values
+                ? store_read(reader, path, REAL_TYPE, p->rank, p->dims, model->values + p->offset)
+                : store_has_shape(reader, path, p->rank, p->dims);
+        if (!good) refuse(command->words[0], store_reason(reader));
         free(path);
     }
+}
+
+/* The model of a result: nothing is allocated for a config whose arrays the file does not hold. */
+static Model *result_model(const Command *command, StoreReader *reader, const Config *config) {
+    const ModelShape shape = train_shape(config);
+    Model *described = model_describe(&shape);
+    read_parameters(command, reader, described);
+    model_free(described);
+    Model *model = model_create(&shape, config->init_seed);
+    read_parameters(command, reader, model);
+    return model;
+}
+
+/* The model of a config, as a run of it starts. */
+static Model *config_model(const Config *config) {
+    const ModelShape shape = train_shape(config);
+    Model *described = model_describe(&shape);
+    check_memory(config->path, (double)described->count * sizeof(real));
+    model_free(described);
+    Model *model = model_create(&shape, config->init_seed);
+    const char *reason = start_read(config, model);
+    if (reason) refuse(config->train.init_from, reason);
+    return model;
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
@@ -84,31 +130,51 @@ static Input input_from_task(const Command *command, const Config *config) {
     return input;
 }
 
-/* /tokens[item, position], and where they are given /positions and /segments of that shape. */
-static Input input_from_file(const Command *command) {
-    const char *reason;
-    StoreReader *reader = store_open(command->tokens, &reason);
-    if (!reader) refuse(command->tokens, reason);
+/* /tokens[item, position], and where they are given /positions and /segments of that shape. False
+   with a reason at the reader. */
+static bool read_input(StoreReader *reader, Input *input, const char **reason) {
     StoreType type;
     size_t dims[STORE_RANK];
-    if (store_shape(reader, "/tokens", &type, dims) != 2 || !dims[0] || !dims[1])
-        refuse(command->tokens, "needs /tokens[item, position]");
-    if ((double)dims[0] * (double)dims[1] * sizeof(double) > MOST_BYTES)
-        refuse(command->tokens, "has more tokens than fit into 1 GiB");
-    Input input = {.items = dims[0], .length = dims[1]};
-    input.tokens = ALLOCATE(dims[0] * dims[1], int32_t);
-    if (!store_read(reader, "/tokens", STORE_INT32, 2, dims, input.tokens))
-        refuse(command->tokens, store_reason(reader));
+    const int rank = store_shape(reader, "/tokens", &type, dims);
+    *reason = store_reason(reader);
+    if (rank < 0) return false;
+    if (rank != 2 || !dims[0] || !dims[1]) *reason = "needs /tokens[item, position]";
+    else if ((double)dims[0] * (double)dims[1] * sizeof(double) > MOST_BYTES)
+        *reason = "has more tokens than fit into 1 GiB";
+    if (*reason != store_reason(reader)) return false;
+    const size_t count = dims[0] * dims[1];
+    *input = (Input){.items = dims[0], .length = dims[1]};
+    input->tokens = ALLOCATE(count, int32_t);
+    if (!store_read(reader, "/tokens", STORE_INT32, 2, dims, input->tokens)) return false;
     if (store_exists(reader, "/positions")) {
-        input.positions = ALLOCATE(dims[0] * dims[1], double);
-        if (!store_read(reader, "/positions", STORE_FLOAT64, 2, dims, input.positions))
-            refuse(command->tokens, store_reason(reader));
+        input->positions = ALLOCATE(count, double);
+        if (!store_read(reader, "/positions", STORE_FLOAT64, 2, dims, input->positions))
+            return false;
     }
     if (store_exists(reader, "/segments")) {
-        input.segments = ALLOCATE(dims[0] * dims[1], int32_t);
-        if (!store_read(reader, "/segments", STORE_INT32, 2, dims, input.segments))
-            refuse(command->tokens, store_reason(reader));
+        input->segments = ALLOCATE(count, int32_t);
+        if (!store_read(reader, "/segments", STORE_INT32, 2, dims, input->segments)) return false;
     }
+    return true;
+}
+
+/* In a child: whether the file can be read without harm. */
+static bool try_input(const void *path, FILE *to) {
+    Input input = {0};
+    const char *reason;
+    StoreReader *reader = store_open(path, &reason);
+    const bool good = reader && read_input(reader, &input, &reason);
+    if (!good) fputs(reason, to);
+    store_close(reader);
+    free_input(&input);
+    return good;
+}
+
+static Input input_from_file(const char *path) {
+    Input input = {0};
+    const char *reason;
+    StoreReader *reader = store_open(path, &reason);
+    if (!reader || !read_input(reader, &input, &reason)) refuse(path, reason);
     store_close(reader);
     return input;
 }
@@ -171,7 +237,7 @@ static void write_layers(StoreWriter *writer, const Model *model, const Input *i
 
 /* Runs the model on the input and publishes everything that it computed. */
 static int forward(const Command *command, const Config *config, Model *model) {
-    const Input input = command->tokens ? input_from_file(command)
+    Input input = command->tokens ? input_from_file(command->tokens)
                                         : input_from_task(command, config);
     check_input(command, model, &input);
     const size_t b = input.items, t = input.length, h = (size_t)model->shape.heads;
@@ -185,6 +251,8 @@ static int forward(const Command *command, const Config *config, Model *model) {
     if (bytes > MOST_BYTES)
         die(EXIT_USAGE, "forward would write %s, more than 1 GiB: fewer tokens (--length), please",
             bytes_text(bytes, text));
+    const double work = engine_bytes_needed(model, b, t, false, environment_look().threads);
+    check_memory(command->words[0], bytes + (double)model->count * sizeof(real) + work);
 
     ModelDump dump = {0};
     for (int layer = 0; layer < model->shape.layers; layer++) {
@@ -243,31 +311,28 @@ static int forward(const Command *command, const Config *config, Model *model) {
         free(dump.probability[layer]);
     }
     free(output.logits);
-    free(input.tokens);
-    free(input.positions);
-    free(input.segments);
+    free_input(&input);
     return EXIT_DONE;
 }
 
 int command_forward(const Command *command) {
     if (command->word_count != 1) command_usage("forward: expected one result file or config");
+    char *wrong = NULL;
+    if (command->tokens && !guard_run(try_input, command->tokens, &wrong))
+        refuse(command->tokens, wrong);
+    free(wrong);
     Config config;
     Model *model;
     if (is_config(command->words[0])) {
         config = command_config(command);
         start_check(&config);
-        const ModelShape shape = train_shape(&config);
-        model = model_create(&shape, config.init_seed);
-        const char *reason = start_read(&config, model);
-        if (reason) refuse(config.train.init_from, reason);
+        model = config_model(&config);
     } else {
         const char *reason = store_verify(command->words[0]);
         StoreReader *reader = reason ? NULL : store_open(command->words[0], &reason);
         if (!reader) refuse(command->words[0], reason);
         config = result_config(command, reader);
-        const ModelShape shape = train_shape(&config);
-        model = model_create(&shape, config.init_seed);
-        read_parameters(command, reader, model);
+        model = result_model(command, reader, &config);
         store_close(reader);
     }
     const int code = forward(command, &config, model);

@@ -1,5 +1,6 @@
 #include "src/store/guard.h"
 #include "src/base.h"
+#include "src/utf8.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,6 +21,7 @@ static _Noreturn void be_child(GuardBody *body, const void *argument, int fd) {
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) signal(deadly[i], SIG_DFL);
     alarm(CHILD_SECONDS);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    dup2(fd, STDERR_FILENO); /* libc has much to say of a heap that a file has broken */
     FILE *to = fdopen(fd, "w");
     bool done = to && body(argument, to);
     if (!to || fclose(to) != 0) _exit(EXIT_INTERNAL);
@@ -62,6 +64,7 @@ bool guard_run(GuardBody *body, const void *argument, char **text) {
     int status;
     while (waitpid(child, &status, 0) < 0) CHECK(errno == EINTR, "waitpid: %s", strerror(errno));
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_DONE) return true;
+    utf8_clean(*text, false);
     if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_REFUSED) return false;
     free(*text);
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_INTERNAL)

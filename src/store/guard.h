@@ -10,7 +10,8 @@
 typedef bool GuardBody(const void *argument, FILE *to);
 
 /* Runs body(argument, to) in a child and gives what it printed and returned. A child that crashes
-   or takes minutes gives false and a sentence. The caller frees *text. */
+   or takes minutes gives false and a sentence. Sentences are without control characters. The caller
+   frees *text. */
 bool guard_run(GuardBody *body, const void *argument, char **text);
 
 #endif

@@ -258,7 +258,7 @@ static bool check_storage(StoreReader *reader, hid_t creation, size_t element, c
     return rank > 0 || store_refuse(reader, "%s has a damaged layout", path);
 }
 
-/* Does it declare more than its bytes can hold? */
+/* Does it declare more than its bytes can hold, or than the machine has? */
 static bool check_size(StoreReader *reader, hid_t dataset, size_t element, const char *path) {
     HANDLE space = H5Dget_space(dataset);
     H5S_class_t class = H5Sget_simple_extent_type(space);
@@ -270,7 +270,8 @@ static bool check_size(StoreReader *reader, hid_t dataset, size_t element, const
     bool fits = rank >= 0;
     for (int axis = 0; axis < rank && fits; axis++)
         fits = !__builtin_mul_overflow(declared, dims[axis], &declared);
-    if (fits && stored <= reader->size &&
+    const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    if (fits && stored <= reader->size && declared <= memory &&
         (declared <= always_allowed || declared / most_packing <= stored))
         return true;
     char of_declared[32], of_stored[32];
@@ -341,6 +342,24 @@ static void shape_text(int rank, const size_t *dims, char text[128]) {
     snprintf(text + used, 128 - used, "]");
 }
 
+static bool same_shape(StoreReader *reader, const char *path, int has_rank, const size_t *has,
+                       int rank, const size_t *dims) {
+    bool same = has_rank == rank;
+    for (int axis = 0; axis < rank && same; axis++) same = has[axis] == dims[axis];
+    if (same) return true;
+    char is[128], should[128];
+    shape_text(has_rank, has, is);
+    shape_text(rank, dims, should);
+    return store_refuse(reader, "%s has the shape %s and not %s", path, is, should);
+}
+
+bool store_has_shape(StoreReader *reader, const char *path, int rank, const size_t *dims) {
+    StoreType type;
+    size_t has[STORE_RANK];
+    const int has_rank = store_shape(reader, path, &type, has);
+    return has_rank >= 0 && same_shape(reader, path, has_rank, has, rank, dims);
+}
+
 /* Programs that give tokens store them as they come, in 64 bits. */
 static bool read_narrow(StoreReader *reader, hid_t dataset, const char *path, size_t elements,
                         int32_t *data) {
@@ -365,18 +384,8 @@ bool store_read(StoreReader *reader, const char *path, StoreType type, int rank,
     StoreType found;
     size_t has[STORE_RANK], elements = 1;
     int has_rank = shape_of(reader, dataset, path, &found, has);
-    if (has_rank < 0) return false;
-    bool same = has_rank == rank;
-    for (int axis = 0; axis < rank && same; axis++) {
-        same = has[axis] == dims[axis];
-        elements *= dims[axis];
-    }
-    if (!same) {
-        char is[128], should[128];
-        shape_text(has_rank, has, is);
-        shape_text(rank, dims, should);
-        return store_refuse(reader, "%s has the shape %s and not %s", path, is, should);
-    }
+    if (has_rank < 0 || !same_shape(reader, path, has_rank, has, rank, dims)) return false;
+    for (int axis = 0; axis < rank; axis++) elements *= dims[axis];
     if (!elements) return true;
     if (found == STORE_INT64 && type == STORE_INT32)
         return read_narrow(reader, dataset, path, elements, data);

@@ -34,6 +34,9 @@ bool result_read_rows(StoreReader *reader, ResultRows *rows) {
         bool good = values && (i == 0 || count == rows->count ||
                                store_refuse(reader, "%s has %zu places and not %zu", path, count,
                                             rows->count));
+        if (good && count > OPTION_LIST_SIZE)
+            good = store_refuse(reader, "%s has %zu places, more lengths than a config", path,
+                                count);
         free(path);
         if (!good) return false;
         rows->count = count;

@@ -81,6 +81,8 @@ int store_members(StoreReader *reader, const char *path, char ***names);
 void store_free_names(char **names, int count);
 /* Rank and dims, -1 when there is no array of numbers at path. */
 int store_shape(StoreReader *reader, const char *path, StoreType *type, size_t dims[STORE_RANK]);
+/* Is it an array of numbers of that shape? */
+bool store_has_shape(StoreReader *reader, const char *path, int rank, const size_t *dims);
 /* Converts to `type` and fills data, whose shape the caller states: it must be the file's. */
 bool store_read(StoreReader *reader, const char *path, StoreType type, int rank, const size_t *dims,
                 void *data);

@@ -218,7 +218,10 @@ static bool check_final(StoreReader *reader) {
     size_t count, count_defined;
     double *accuracy = read_all(reader, "/evaluate/final/token_accuracy", STORE_FLOAT64, &count);
     uint8_t *defined = read_all(reader, "/evaluate/final/defined", STORE_BOOLEAN, &count_defined);
-    bool good = accuracy && defined;
+    bool good = accuracy && defined &&
+                (count <= OPTION_LIST_SIZE ||
+                 store_refuse(reader, "/evaluate/final has %zu lengths, a config at most %d",
+                              count, OPTION_LIST_SIZE));
     for (size_t i = 0; i < count && good; i++) {
         if (accuracy[i] < 0 || accuracy[i] > 1)
             good = store_refuse(reader, "/evaluate/final has a token accuracy of %g", accuracy[i]);
