@@ -103,6 +103,7 @@ void json_free(Json *json) {
 }
 
 const char *json_number_text(double value, char text[32]) {
+    if (!isfinite(value)) return strcpy(text, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     /* "d.ddde±xx", whose point may be another character in another locale: only digits and the
        exponent are taken from it. */
     char scientific[40];

@@ -33,8 +33,9 @@ void json_end_line(Json *json); /* a newline after a whole value, for logs of a 
 void json_clear(Json *json);    /* empty again, memory kept */
 void json_free(Json *json);
 
-/* The finite value in the fewest significant digits that read back as the same double, laid out as
-   ECMAScript does ("10000", "0.001", "1e-7", "1.5e+21"; -0 as "0"); buffer of the caller. */
+/* The value in the fewest significant digits that read back as the same double, laid out as
+   ECMAScript does ("10000", "0.001", "1e-7", "1.5e+21"; -0 as "0"), or inf, -inf, nan, which are no
+   JSON; buffer of the caller. */
 const char *json_number_text(double value, char text[32]);
 
 #endif

@@ -106,10 +106,7 @@ static void print_cell(FILE *to, SheetType type, Cell cell) {
     case SHEET_TEXT: print_field(to, cell.text); break;
     case SHEET_INTEGER: fprintf(to, "%lld", (long long)cell.integer); break;
     case SHEET_NUMBER:
-        if (isinf(cell.number))
-            fputs(cell.number > 0 ? "inf" : "-inf", to);
-        else if (!isnan(cell.number))
-            fputs(json_number_text(cell.number, text), to);
+        if (!isnan(cell.number)) fputs(json_number_text(cell.number, text), to);
         break;
     case SHEET_BOOLEAN: fputs(cell.boolean ? "true" : "false", to); break;
     }

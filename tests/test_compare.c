@@ -144,10 +144,13 @@ START_TEST(stages_as_keys) {
     ck_assert_ptr_null(flatten_find(&keys, "train.stages.2.task.pairs"));
     flatten_free(&keys);
 
-    char *wrong = flatten("{\"task\":", &keys);
-    ck_assert_ptr_nonnull(wrong);
-    free(wrong);
-    flatten_free(&keys);
+    static const char *const broken[] = {"{\"task\":", "{\"seed\":1e999}", "{\"seed\":-1e999}"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        char *wrong = flatten(broken[i], &keys);
+        ck_assert_ptr_nonnull(wrong);
+        free(wrong);
+        flatten_free(&keys);
+    }
 }
 END_TEST
 

@@ -51,6 +51,9 @@ static const struct {
     {9.999999999999997e22, "9.999999999999997e+22"},
     {333333333.33333325, "333333333.33333325"},
     {-0.0000033333333333333333, "-0.0000033333333333333333"},
+    {(double)INFINITY, "inf"},
+    {-(double)INFINITY, "-inf"},
+    {(double)NAN, "nan"},
 };
 
 START_TEST(json_numbers) {

@@ -1,6 +1,7 @@
 #include "src/lua/json.h"
 
 #include <lauxlib.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,7 @@ static void push_number(Parser *parser) {
     size_t length = strspn(parser->at, "+-.eE0123456789");
     if (length && length < sizeof digits) memcpy(digits, parser->at, length);
     if (!lua_stringtonumber(parser->L, digits)) fail(parser, "a value");
+    if (!isfinite(lua_tonumber(parser->L, -1))) fail(parser, "a number that a double can hold");
     parser->at += length;
 }
 

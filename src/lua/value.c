@@ -17,8 +17,6 @@ char *reader_value_text(lua_State *L) {
     case LUA_TBOOLEAN: return copy_text(lua_toboolean(L, -1) ? "true" : "false");
     case LUA_TNUMBER:
         if (lua_isinteger(L, -1)) return format_text("%lld", (long long)lua_tointeger(L, -1));
-        if (isnan(lua_tonumber(L, -1))) return copy_text("nan");
-        if (isinf(lua_tonumber(L, -1))) return format_text("%g", lua_tonumber(L, -1));
         return copy_text(json_number_text(lua_tonumber(L, -1), number));
     case LUA_TNIL: return copy_text("nothing");
     case LUA_TTABLE:
