@@ -4,7 +4,7 @@
 # Settings, on the command line:
 CC      ?= cc
 ISA     := $(or $(HARNESS_ISA),$(shell . scripts/isa.sh; echo $$isa))
-FLAVOUR  =# one of double plain asan tsan; empty: the program as it is run
+FLAVOUR  =# one of double plain asan tsan fuzz; empty: the program as it is run
 WERROR   =# 1: warnings are errors
 BUILD    = build
 NAME     = $(strip $(ISA) $(filter-out cc gcc,$(notdir $(CC))) $(FLAVOUR))
@@ -39,6 +39,10 @@ endif
 ifeq ($(FLAVOUR),asan)
 OPTIMIZE = -O2 -g
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+ifeq ($(FLAVOUR),fuzz)
+OPTIMIZE = -O1 -g -Wno-pass-failed
+SANITIZE = -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 endif
 ifeq ($(FLAVOUR),tsan)
 OPTIMIZE = -O1 -g
@@ -75,6 +79,12 @@ $(OUT)/faults.so: tests/crash/faults.c $(OUT)/command
 	@echo "  link $@"
 	@$(CC) -std=c11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -fPIC -shared -o $@ $< -ldl
 
+# Programs of libFuzzer, which brings main.
+FUZZ = config override json log
+$(FUZZ:%=$(OUT)/fuzz_%): $(OUT)/fuzz_%: $(call object,tests/fuzz/%.c tests/fuzz/fuzz.c) $(LIBRARY)
+	@echo "  link $@"
+	@$(LINK) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
 # Headers of a library are in reach only where its layer is.
 $(OUT)/src/lua/%.o:   LAYER_CFLAGS = $(LUA_CFLAGS)
 $(OUT)/src/store/%.o: LAYER_CFLAGS = $(HDF5_CFLAGS) -DH5_USE_110_API
@@ -87,7 +97,7 @@ $(OUT)/%.o: %.c $(OUT)/command | $(OUT)/build_info.h
 	@echo "  cc   $<"
 	@$(COMPILE) $(LAYER_CFLAGS) -c -o $@ $<
 
--include $(patsubst %.c,$(OUT)/%.d,$(SOURCES) $(TESTS))
+-include $(patsubst %.c,$(OUT)/%.d,$(SOURCES) $(TESTS) $(wildcard tests/fuzz/*.c))
 
 # Files that are looked at each time and written only when their content changed: the command line
 # (everything is compiled again) and what --version tells (the one object that includes it).
@@ -121,10 +131,10 @@ check: ## all tests, after installing what they need: float, double, whole runs,
 	@$(FLAVOUR_MAKE) FLAVOUR=double tests
 	@$(FLAVOUR_MAKE) .venv/installed
 	@$(RUN_TESTS) tests/test_launcher.sh 'tests/test_study.sh $(OUT)/harness' \
+	    '.venv/bin/python tests/test_foreign.py $(OUT)/harness' \
 	    'tests/test_run.sh $(OUT)/harness' 'tests/test_files.sh $(OUT)/harness' \
 	    '.venv/bin/python tests/test_hostile.py $(OUT)/harness' \
 	    '$(call crash,kills) 60' '$(call crash,faults) 40' \
-	    '.venv/bin/python tests/test_foreign.py $(OUT)/harness' \
 	    $(call suites,$(call flavour,double)) $(call suites,$(OUT)) tests/test_lint.sh
 
 double: ## the program and its tests with real = double: gradients to 1e-8
@@ -169,10 +179,26 @@ torch-vectors: check-torch ## src/selftest_vectors.h, after a change of tests/to
 	@scripts/write_changed.sh src/selftest_vectors.h \
 	    $(TORCH) scripts/torch_model.py --vectors $(OUT)/torch/*/*/*/run.h5
 
+# What leads to new code is added to build/…/corpus; tests/fuzz/NAME holds the first inputs.
+SECONDS = 60
+fuzz: ## libFuzzer on what reads configs, overrides, results' configs and logs, SECONDS=60 each
+	@CC=clang scripts/setup.sh tests fuzz
+	@$(FLAVOUR_MAKE) CC=clang FLAVOUR=fuzz $(FUZZ:%=$(BUILD)/$(ISA)-clang-fuzz/fuzz_%)
+	@$(RUN_TESTS) $(FUZZ:%='scripts/fuzz.sh $(BUILD)/$(ISA)-clang-fuzz % $(SECONDS)')
+
+# valgrind knows no AVX-512. Suites that measure time or count processes are left out.
+MEMCHECK = $(BUILD)/$(ISA:x86-64-v4=x86-64-v3)-plain
+memcheck: ## valgrind: short suites, and a tiny run that is read again
+	@scripts/setup.sh tests memcheck
+	@$(FLAVOUR_MAKE) ISA=$(ISA:x86-64-v4=x86-64-v3) FLAVOUR=plain all tests
+	@$(RUN_TESTS) 'scripts/memcheck.sh $(MEMCHECK)'
+
 MUTATIONS = 2000
 mutate: ## MUTATIONS=2000 changed result files through the commands that read them (minutes)
 	@$(FLAVOUR_MAKE) all .venv/installed
 	@$(RUN_TESTS) '.venv/bin/python tests/test_foreign.py $(OUT)/harness $(MUTATIONS) $(SEED)'
+
+.PHONY: fuzz memcheck mutate
 
 bench: all ## speed against the peak of this machine
 	@$(OUT)/harness bench
@@ -188,7 +214,7 @@ lint: ## layers, includes, form of the files
 	@scripts/lint.sh
 
 format: ## clang-format over all C files
-	clang-format -i $(SOURCES) $(TESTS) $(wildcard */*.h */*/*.h)
+	clang-format -i $(SOURCES) $(TESTS) $(wildcard tests/fuzz/*.c */*.h */*/*.h)
 
 setup: ## installs what the program and its tests need, and Python's part in .venv
 	@scripts/setup.sh tests
@@ -215,5 +241,5 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /    make \1\t/p' Makefile | expand -t 24
 
 FORCE:
-.PHONY: all tests check crash faults double plain asan tsan mutate check-learning \
-        check-torch torch-vectors bench bench-torch docs lint format setup clean help FORCE
+.PHONY: all tests check crash faults double plain asan tsan check-learning check-torch \
+        torch-vectors bench bench-torch docs lint format setup clean help FORCE

@@ -1,14 +1,28 @@
 #!/bin/sh
-# setup.sh [tests]: installs what scripts/probe.sh does not find: what the program needs and, with
-# `tests`, what its tests need as well. Says what it will install and asks apt-get, as root or
-# through a sudo that wants no password; for other package managers it prints the line to type.
-# CC=clang looks for what clang needs.
+# setup.sh [tests] [fuzz] [memcheck]: installs what scripts/probe.sh does not find: what the program
+# needs and, with `tests`, what its tests need as well; `fuzz` and `memcheck` add what these targets
+# of the Makefile need. Says what it will install and asks apt-get, as root or through a sudo that
+# wants no password; for other package managers it prints the line to type. CC=clang looks for what
+# clang needs.
 set -eu
 cc=${CC:-cc}
 found=$("$(dirname "$0")/probe.sh" "$cc")
 value() { printf '%s\n' "$found" | sed -n "s/^$1 = //p"; }
 needed=$(value MISSING)
-[ "${1:-}" != tests ] || needed="$needed $(value UNTESTED)"
+also=
+for part; do
+    case $part in
+    tests) needed="$needed $(value UNTESTED)" ;;
+    fuzz)
+        echo 'int LLVMFuzzerTestOneInput(const char *b, unsigned long n) { return !b && n; }' |
+            $cc -fsanitize=fuzzer -x c - -o /dev/null 2>/dev/null ||
+            needed="$needed libFuzzer" also="$also libclang-rt-dev"
+        ;;
+    memcheck)
+        command -v valgrind >/dev/null || needed="$needed valgrind" also="$also valgrind libc6-dbg"
+        ;;
+    esac
+done
 wanted=$(value SLOW)
 # shellcheck disable=SC2086 # a list of words
 set -- $needed $wanted
@@ -19,6 +33,7 @@ say "missing: $*"
 
 packages='gcc libc6-dev make libhdf5-dev liblua5.4-dev librandom123-dev check python3-venv git'
 case $cc in *clang*) packages="$packages clang libomp-dev" ;; esac
+packages="$packages$also"
 fast='libdnnl-dev libxsmm-dev' # not for every processor
 
 # Nothing was installed: tells how, and ends; what only makes it faster stops nobody.
