@@ -188,7 +188,7 @@ def test_planted_links():
     config = write("tiny.lua", f"return {TINY}")
     plan = start(config, "--plan", "--output", path_of("planted"))
     folder = re.search('"path":"([^"]*)/run.h5"', plan.out).group(1)
-    for name, code in (("events.jsonl", 74), ("run.lock", 74), ("run.h5.tmp", 74), ("run.h5", 0)):
+    for name, code in (("events.jsonl", 74), ("run.lock", 74), ("run.h5.tmp", 0), ("run.h5", 1)):
         os.makedirs(folder)
         precious = write("precious", "a night's work")
         os.symlink(precious, os.path.join(folder, name))
