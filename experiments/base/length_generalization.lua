@@ -3,8 +3,8 @@
 -- takes; the files length_generalization*.lua name the scales.
 --
 -- The claims are those of Kazemnejad et al. 2023 (arXiv 2305.19466) and Jelassi et al. 2024
--- (arXiv 2402.01032), stated for each encoding and multiple of the trained length. Their "rotary"
--- turns a quarter of each head; both forms are here.
+-- (arXiv 2402.01032), stated for each encoding and multiple of the trained length; that fire does
+-- not collapse is an expectation of ours. Their "rotary" turns a quarter of each head: "rope 25 %".
 
 local scales = {
   -- strings of up to 11 symbols: half a minute a run on one core, two hours of one in all
@@ -91,16 +91,16 @@ return function(scale)
   local function ahead(task, left, rights, multiples)
     for _, right in ipairs(rights) do
       if has_task(task) and has(left) and has(right) then
-        claims[#claims + 1] = { left .. " ahead of " .. right, task = task, left = of(left),
-                                right = of(right), length = multiples }
+        claims[#claims + 1] = { task .. ": " .. left .. " ahead of " .. right, task = task,
+                                left = of(left), right = of(right), length = multiples }
       end
     end
   end
   local function reaches(task, names, relation, value, multiple, text)
     for _, name in ipairs(names) do
       if has_task(task) and has(name) then
-        claims[#claims + 1] = { name .. text, task = task, left = of(name), relation = relation,
-                                value = value, length = multiple }
+        claims[#claims + 1] = { task .. ": " .. name .. text, task = task, left = of(name),
+                                relation = relation, value = value, length = multiple }
       end
     end
   end
