@@ -633,9 +633,9 @@ def area_of(result, metric):
     """Mean height of the curve over doublings, from the longest evaluated length of training."""
     order = np.argsort(result.final["length"])
     length, height = result.final["length"][order], result.final[metric][order]
-    first = max(int(np.sum(length <= result.trained_length)) - 1, 0)
+    first = int(np.sum(length <= result.trained_length)) - 1
     x, y = np.log2(length[first:]), height[first:]
-    if len(x) < 2:
+    if first < 0 or len(x) < 2:
         return np.nan
     return float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2) / (x[-1] - x[0]))
 

@@ -111,11 +111,17 @@ static void print_overview(const Page *page, Metric metric, const char *name) {
 
 /* ---- every group and length ------------------------------------------------------------ */
 
-static void statistics_cells(Table *table, const GroupStatistics *s) {
-    percent_cell(table, s->mean);
-    percent_cell(table, s->deviation);
-    interval_cell(table, s->interval, s->bootstrap ? " b" : "");
-    percent_cell(table, s->evaluation);
+/* Returns whether the interval is the bootstrap's. */
+static bool statistics_cells(Table *table, const Page *page, const Group *group,
+                             Quantity quantity) {
+    bool bootstrap;
+    const GroupStatistics s = comparison_statistics(page->comparison, group, quantity);
+    const Interval interval = comparison_interval(page->comparison, group, quantity, &bootstrap);
+    percent_cell(table, s.mean);
+    percent_cell(table, s.deviation);
+    interval_cell(table, interval, bootstrap ? " b" : "");
+    percent_cell(table, s.evaluation);
+    return bootstrap;
 }
 
 static void print_details(const Page *page) {
@@ -139,24 +145,22 @@ static void print_details(const Page *page) {
         for (size_t i = 0; i < page->block->length_count; i++) {
             const Group *group = &page->comparison->groups[g];
             const int64_t length = page->block->lengths[i];
-            GroupStatistics of[sizeof shares / sizeof *shares];
-            for (size_t m = 0; m < sizeof shares / sizeof *shares; m++) {
-                of[m] = comparison_statistics(page->comparison, group,
-                                              (Quantity){QUANTITY_METRIC, shares[m], length});
-                drawn = drawn || of[m].bootstrap;
-            }
+            const size_t n = comparison_statistics(page->comparison, group,
+                                                   (Quantity){QUANTITY_METRIC, shares[0], length})
+                                 .n;
             table_cell(table, "%s", group->label);
             table_cell(table, "%lld%c", (long long)length,
                        within_training(page->block, length) ? '*' : ' ');
             const char *undefined = comparison_undefined(page->comparison, group, length);
-            if (!of[0].n) {
+            if (!n) {
                 table_rest(table, "%s%s", undefined ? "not defined: " : "not evaluated",
                            undefined ? undefined : "");
                 continue;
             }
-            table_cell(table, "%zu", of[0].n);
+            table_cell(table, "%zu", n);
             for (size_t m = 0; m < sizeof shares / sizeof *shares; m++)
-                statistics_cells(table, &of[m]);
+                drawn |= statistics_cells(table, page, group,
+                                          (Quantity){QUANTITY_METRIC, shares[m], length});
         }
     table_print(table, page->view->to, page->view->terminal);
     table_free(table);

@@ -77,12 +77,31 @@ static bool differ(const Outcome *a, const Outcome *b, const char *key) {
     return !*kind || same_text(flatten_find(&a->keys, kind), flatten_find(&b->keys, kind));
 }
 
-/* Of the runs with these indices. */
+/* The same value, of the same kind? Then whatever differs from one differs from the other. */
+static bool alike(const Outcome *a, const Outcome *b, const char *key) {
+    char of_a[256], of_b[256];
+    return same_text(flatten_find(&a->keys, key), flatten_find(&b->keys, key)) &&
+           same_text(flatten_find(&a->keys, kind_of(a, key, of_a)),
+                     flatten_find(&b->keys, kind_of(b, key, of_b)));
+}
+
+/* Of the runs with these indices. One of each value and kind is kept: there are as many as there
+   are kinds at most, and not a pair of runs has to be looked at for most keys. */
 static bool any_differ(const Comparison *c, size_t count, const size_t *runs, const char *key) {
-    for (size_t i = 1; i < count; i++)
-        for (size_t j = 0; j < i; j++)
-            if (differ(&c->outcomes[runs[i]], &c->outcomes[runs[j]], key)) return true;
-    return false;
+    const Outcome **kept = ALLOCATE(most(count, 1), const Outcome *);
+    size_t kept_count = 0;
+    bool differs = false;
+    for (size_t i = 0; i < count && !differs; i++) {
+        const Outcome *run = &c->outcomes[runs[i]];
+        bool known = false;
+        for (size_t k = 0; k < kept_count && !known && !differs; k++) {
+            differs = differ(run, kept[k], key);
+            known = alike(run, kept[k], key);
+        }
+        if (!known) kept[kept_count++] = run;
+    }
+    free(kept);
+    return differs;
 }
 
 static int key_rank(const char *key) {
@@ -538,11 +557,12 @@ char *quantity_name(Quantity quantity) {
 }
 
 static double area_of(const Outcome *run, Metric metric) {
-    size_t first = 0;
-    for (size_t i = 0; i < run->length_count; i++)
-        if (run->lengths[i].length <= run->trained_length) first = i;
-    size_t count = run->length_count - least(first, run->length_count);
-    double *x = ALLOCATE(most(count, 1), double), *y = ALLOCATE(most(count, 1), double);
+    size_t within = 0;
+    while (within < run->length_count && run->lengths[within].length <= run->trained_length)
+        within++;
+    if (!within) return (double)NAN;
+    size_t first = within - 1, count = run->length_count - first;
+    double *x = ALLOCATE(count, double), *y = ALLOCATE(count, double);
     for (size_t i = 0; i < count; i++) {
         x[i] = (double)run->lengths[first + i].length;
         y[i] = run->lengths[first + i].metric[metric];
@@ -629,9 +649,6 @@ GroupStatistics comparison_statistics(const Comparison *c, const Group *group, Q
                          .middle = (double)NAN,
                          .largest = (double)NAN,
                          .evaluation = (double)NAN};
-    bool share = quantity.metric != METRIC_LOSS && quantity.kind != QUANTITY_LONGEST;
-    s.interval =
-        share ? interval_shares(n, values, 0.95, &s.bootstrap) : interval_mean(n, values, 0.95);
     if (n) {
         qsort(values, n, sizeof *values, compare_numbers);
         s.least = values[0], s.middle = values[(n - 1) / 2], s.largest = values[n - 1];
@@ -639,6 +656,20 @@ GroupStatistics comparison_statistics(const Comparison *c, const Group *group, Q
     if (quantity.kind == QUANTITY_METRIC) s.evaluation = evaluation_noise(c, group, quantity);
     free(values);
     return s;
+}
+
+Interval comparison_interval(const Comparison *c, const Group *group, Quantity quantity,
+                             bool *bootstrap) {
+    size_t room = c->blocks[group->block].replicate_count;
+    double *values = ALLOCATE(room, double);
+    comparison_values(c, group, quantity, values);
+    size_t n = measured(room, values);
+    bool share = quantity.metric != METRIC_LOSS && quantity.kind != QUANTITY_LONGEST;
+    *bootstrap = false;
+    Interval interval =
+        share ? interval_shares(n, values, 0.95, bootstrap) : interval_mean(n, values, 0.95);
+    free(values);
+    return interval;
 }
 
 const char *comparison_undefined(const Comparison *c, const Group *group, int64_t length) {

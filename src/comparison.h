@@ -58,7 +58,8 @@ typedef enum {
     QUANTITY_METRIC,  /* a metric at a length */
     QUANTITY_TRAINED, /* the least of the metric at the evaluated lengths within training */
     QUANTITY_AREA,    /* under the curve of a metric over log2(length), from the longest evaluated
-                         length within training to the longest of all, divided by its width */
+                         length within training to the longest of all, divided by its width;
+                         NaN where one of the two is not there */
     QUANTITY_LONGEST, /* the longest evaluated length with a share of COMPARISON_GOOD or more, there
                          and at all shorter ones; 0: none */
 } QuantityKind;
@@ -77,8 +78,6 @@ void comparison_values(const Comparison *comparison, const Group *group, Quantit
 typedef struct {
     size_t n; /* seeds with a value */
     double mean, deviation;
-    Interval interval;             /* of the mean, 95 %, over seeds; NaN for n = 1 */
-    bool bootstrap;                /* the interval is the bootstrap's (interval_shares) */
     double least, middle, largest; /* middle: the median, the lower one of two */
     double evaluation; /* mean over runs of half the width of the evaluation's own 95 % interval;
                           NaN where there is none */
@@ -86,6 +85,11 @@ typedef struct {
 
 GroupStatistics comparison_statistics(const Comparison *comparison, const Group *group,
                                       Quantity quantity);
+
+/* Of the mean, 95 %, over seeds; NaN for n = 1. *bootstrap: it is the bootstrap's
+   (interval_shares), which takes 10,000 samples. */
+Interval comparison_interval(const Comparison *comparison, const Group *group, Quantity quantity,
+                             bool *bootstrap);
 
 /* "34", "area", "longest >= 90 %", "trained lengths". */
 char *quantity_name(Quantity quantity);

@@ -95,16 +95,19 @@ Sheet *summary_groups(const Comparison *c) {
         Quantity *quantities;
         const size_t count = quantities_of(&c->blocks[c->groups[g].block], &quantities);
         for (size_t q = 0; q < count; q++) {
+            bool bootstrap;
             const GroupStatistics s = comparison_statistics(c, &c->groups[g], quantities[q]);
+            const Interval interval =
+                comparison_interval(c, &c->groups[g], quantities[q], &bootstrap);
             key_cells(sheet, c, &c->groups[g]);
             sheet_text(sheet, "group", c->groups[g].label);
             quantity_cells(sheet, quantities[q]);
             sheet_integer(sheet, "n", (int64_t)s.n);
             sheet_number(sheet, "mean", s.mean);
             sheet_number(sheet, "deviation", s.deviation);
-            sheet_number(sheet, "low", s.interval.low);
-            sheet_number(sheet, "high", s.interval.high);
-            sheet_text(sheet, "interval", s.n < 2 ? "" : s.bootstrap ? "bootstrap" : "student");
+            sheet_number(sheet, "low", interval.low);
+            sheet_number(sheet, "high", interval.high);
+            sheet_text(sheet, "interval", s.n < 2 ? "" : bootstrap ? "bootstrap" : "student");
             sheet_number(sheet, "least", s.least);
             sheet_number(sheet, "median", s.middle);
             sheet_number(sheet, "largest", s.largest);

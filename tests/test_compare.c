@@ -101,6 +101,15 @@ static GroupStatistics at(const Comparison *c, size_t group, int64_t length) {
     return comparison_statistics(c, &c->groups[group], quantity);
 }
 
+/* Student's. */
+static Interval interval_at(const Comparison *c, size_t group, int64_t length) {
+    bool bootstrap;
+    const Quantity quantity = {QUANTITY_METRIC, METRIC_SEQUENCE_ACCURACY, length};
+    const Interval interval = comparison_interval(c, &c->groups[group], quantity, &bootstrap);
+    ck_assert(!bootstrap);
+    return interval;
+}
+
 /* ---- keys ------------------------------------------------------------------------------ */
 
 START_TEST(config_as_keys) {
@@ -245,9 +254,9 @@ START_TEST(files_against_scipy) {
             ck_assert_uint_eq(s.n, SEEDS);
             assert_near(s.mean, golden[0]);
             assert_near(s.deviation, golden[1]);
-            assert_near(s.interval.low, golden[2]);
-            assert_near(s.interval.high, golden[3]);
-            ck_assert(!s.bootstrap);
+            const Interval interval = interval_at(&c, g, lengths_of_study[i]);
+            assert_near(interval.low, golden[2]);
+            assert_near(interval.high, golden[3]);
         }
         assert_near(at(&c, g, 20).evaluation, golden_noise[g]);
     }
@@ -357,6 +366,20 @@ START_TEST(labels_of_a_study) {
 }
 END_TEST
 
+/* A kind's options are looked at among runs of this kind, also where another has the same value. */
+START_TEST(options_of_two_kinds) {
+    const Outcome runs[] = {
+        run_of("copy", "model.encoding=rope model.encoding.base=500", 1, 1, 1, 1),
+        run_of("copy", "model.encoding=xpos model.encoding.base=500", 1, 1, 1, 1),
+        run_of("copy", "model.encoding=nope", 1, 1, 1, 1),
+        run_of("copy", "model.encoding=xpos model.encoding.base=800", 1, 1, 1, 1)};
+    Comparison c = COMPARE(runs);
+    ck_assert_uint_eq(c.group_count, 4);
+    ck_assert_str_eq(c.keys[2], "model.encoding.base");
+    comparison_free(&c);
+}
+END_TEST
+
 START_TEST(what_is_said) {
     Outcome runs[] = {run_of("copy", "model.encoding=rope", 1, 1, 0.5, 0),
                       run_of("copy", "model.encoding=rope", 2, 1, 0.5, 0),
@@ -377,7 +400,7 @@ START_TEST(what_is_said) {
     ck_assert_uint_eq(c.note_count, 4);
     GroupStatistics single = at(&c, 0, 32);
     ck_assert_uint_eq(single.n, 1);
-    ck_assert(isnan(single.deviation) && isnan(single.interval.low));
+    ck_assert(isnan(single.deviation) && isnan(interval_at(&c, 0, 16).low));
     ck_assert_double_eq(single.mean, 0.5);
     Difference *d = comparison_differences(
         &c, &c.blocks[0], (Quantity){QUANTITY_METRIC, METRIC_SEQUENCE_ACCURACY, 32});
@@ -440,6 +463,23 @@ START_TEST(one_number_of_a_run) {
     ck_assert_str_eq(comparison_undefined(&c, &c.groups[1], 32), "no table");
     ck_assert_ptr_null(comparison_undefined(&c, &c.groups[2], 32));
     comparison_free(&c);
+}
+END_TEST
+
+/* Where no evaluated length is within training, or none beyond, there is no way from one to the
+   other. */
+START_TEST(area_from_training_on) {
+    for (int64_t trained = 8; trained <= 64; trained *= 2) {
+        Outcome runs[] = {run_of("copy", "model.encoding=rope", 1, 0.9, 0.5, 0.1)};
+        runs[0].trained_length = trained;
+        Comparison c = COMPARE(runs);
+        const GroupStatistics area = comparison_statistics(
+            &c, &c.groups[0], (Quantity){QUANTITY_AREA, METRIC_TOKEN_ACCURACY, 0});
+        ck_assert_uint_eq(area.n, trained == 16 || trained == 32);
+        if (trained == 16) assert_near(area.mean, ((0.9 + 0.5) / 2 + (0.5 + 0.1) / 2) / 2);
+        if (trained == 32) assert_near(area.mean, (0.5 + 0.1) / 2);
+        comparison_free(&c);
+    }
 }
 END_TEST
 
@@ -728,9 +768,11 @@ Suite *suite_compare(void) {
     tcase_add_test(groups, fewest_keys);
     tcase_add_test(groups, options_of_a_kind);
     tcase_add_test(groups, labels_of_a_study);
+    tcase_add_test(groups, options_of_two_kinds);
     tcase_add_test(groups, what_is_said);
     tcase_add_test(groups, mixed_configs);
     tcase_add_test(groups, one_number_of_a_run);
+    tcase_add_test(groups, area_from_training_on);
     suite_add_tcase(suite, groups);
 
     TCase *claims = tcase_create("claims");

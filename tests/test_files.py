@@ -357,6 +357,21 @@ def test_start_of_training(_):
             assert abs(loss[batch["scored"]].mean() - run["train/loss"][2]) < 1e-5
 
 
+def test_area(file):
+    """plot.py's area starts within training, or is none."""
+    sys.path.insert(0, os.path.dirname(PLOT))
+    import plot as pictures
+
+    result = pictures.Result(file)
+    lengths = result.final["length"]
+    result.final["sequence_accuracy"] = np.full(len(lengths), 0.25)
+    assert pictures.area_of(result, "sequence_accuracy") == 0.25
+    result.trained_length = min(lengths) - 1
+    assert np.isnan(pictures.area_of(result, "sequence_accuracy"))
+    result.trained_length = max(lengths)
+    assert np.isnan(pictures.area_of(result, "sequence_accuracy"))
+
+
 def main():
     failed = 0
     tests = [test for name, test in globals().items() if name.startswith("test_")]
