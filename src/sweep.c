@@ -593,6 +593,18 @@ static void work(Sweep *s) {
     }
 }
 
+/* Of a part: what ends the study. Names, rates and claims are in its file alone. */
+static void say_whole(const Sweep *s) {
+    char *words = shell_words(s->options->word_count, s->options->words);
+    char *output = shell_word(s->options->output);
+    fprintf(stderr, "when all parts are done, this prints the results:\n");
+    fprintf(stderr, "    ./harness %s%s%s\n", words,
+            strcmp(s->options->output, "results") ? " --output " : "",
+            strcmp(s->options->output, "results") ? output : "");
+    free(words);
+    free(output);
+}
+
 static int finish(const Sweep *s) {
     const int failed = count_state(s, FAILED), elsewhere = count_state(s, ELSEWHERE);
     const int stopped = count_state(s, STOPPED), waiting = count_state(s, WAITING);
@@ -603,9 +615,7 @@ static int finish(const Sweep *s) {
         return EXIT_AGAIN;
     }
     int code = failed || elsewhere || waiting ? EXIT_FAILED : EXIT_DONE;
-    if (s->options->shards)
-        fprintf(stderr, "./harness compare %s/%s prints the results when all parts are done\n",
-                s->options->output, s->study->name);
+    if (s->options->shards) say_whole(s);
     else if (!s->options->quiet && !s->options->json) {
         const int printed = sweep_report(s->study, s->options->output, s->options->color);
         if (printed && !code) code = printed;

@@ -77,6 +77,7 @@ holds 'which has to exist' [ "$status" = 2 ]
 # shellcheck disable=SC2086
 start $sweep --output "$work/shards" --shard 2/2 --quiet
 holds '--shard runs its part' [ "$(results shards)" = 3 ]
+holds 'and says what ends the whole' says err "^    ./harness $sweep --output $work/shards\$"
 
 # Stopped again and again, it ends with the same bits.
 long="$sweep train.steps=200 train.checkpoint_every=20 evaluate.every=100"
@@ -146,21 +147,22 @@ holds 'a run of somebody else is left alone' says err 'run 3 is being worked on 
 holds 'the others are run' [ "$(results busy)" = 5 ]
 holds 'and it is not all done' [ "$status" = 1 ]
 kill $owner
-# Workers that take a second to start: what happens to them meanwhile is no failure.
+# Workers that take their time to start: what happens to them meanwhile is no failure.
 cat >"$work/slow.c" <<'END'
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 __attribute__((constructor)) static void start(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "--worker")) sleep(1);
+        while (!strcmp(argv[i], "--worker") && access(getenv("GO"), F_OK)) usleep(10000);
 }
 END
 "${CC:-cc}" -shared -fPIC -o "$work/slow.so" "$work/slow.c"
 several() { [ "$(workers "$1" | wc -l)" -ge "$2" ]; } # several FOLDER PROCESSES
-slowly() { # slowly FOLDER: the sweep, of which all workers are there but none has got to main
+slowly() { # slowly FOLDER: the sweep; its workers are there, and get to main when $work/go is
     # shellcheck disable=SC2086
-    LD_PRELOAD="$work/slow.so" "$program" $sweep --output "$work/$1" --jobs 6 >"$work/out" \
-        2>"$work/err" </dev/null &
+    GO="$work/go" LD_PRELOAD="$work/slow.so" "$program" $sweep --output "$work/$1" --jobs 6 \
+        >"$work/out" 2>"$work/err" </dev/null &
     parent=$!
     holds 'the slow workers are there' wait_for several "$1" 7
 }
@@ -173,6 +175,8 @@ mkdir -p "$work/late/tiny/$third"
 slowly late
 flock --no-fork "$work/late/tiny/$third/run.lock" sleep 100 &
 owner=$!
+holds 'somebody takes a run' wait_for held "$work/late/tiny/$third/run.lock"
+touch "$work/go"
 finish $parent
 holds 'a run that somebody takes in between has not failed' \
     says err 'run 3 is being worked on by process'
@@ -241,6 +245,10 @@ holds 'and is queued again' [ "$(cat "$work/scontrol")" = 'requeue 7_2' ]
 PATH="$work/bin:$PATH" SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=2 sh "$work/job.sh" \
     >"$work/out" 2>"$work/err"
 holds 'then it ends' [ "$(results jobs)" = 1 ]
+# The first study of docs/STUDIES.md is the one that the repository has.
+sed -n '/^    -- experiments.quick.lua$/,/^$/s/^    //p' docs/STUDIES.md | sed 1d >"$work/quick.md"
+sed 1d experiments/quick.lua >"$work/quick.lua"
+holds 'the study in the docs is the one to run' cmp "$work/quick.md" "$work/quick.lua"
 for command in 'check experiments/quick.lua' 'check experiments/quick.lua --index 2' \
     'data experiments/quick.lua --index 1' 'list experiments'; do
     # shellcheck disable=SC2086
