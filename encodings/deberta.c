@@ -223,10 +223,10 @@ static void prepare_backward(const Site *site, const real *slot, real *const *gr
 /* ---- content-to-position: q meets the rows within reach once a block, tiles pick ------------- */
 
 /* The scratch of a block: [rows, padded] of q · Kr, and behind the room for TILE_ROWS of them
-   [padded + 16, 16] for position-to-content. */
+   [padded + 32, 16] for position-to-content. */
 static size_t logits(const EncodingShape *shape) { return has_c2p(shape) ? padded_rows(shape) : 0; }
 static int row_scratch(const EncodingShape *shape) {
-    const size_t window = has_p2c(shape) ? padded_rows(shape) + GEMM_ROWS : 0;
+    const size_t window = has_p2c(shape) ? padded_rows(shape) + 2 * GEMM_ROWS : 0;
     return (int)(logits(shape) + window * GEMM_ROWS / TILE_ROWS);
 }
 
@@ -325,6 +325,71 @@ static void add_one_row_backward(const KeyTile *tile, size_t c, size_t d, size_t
     }
 }
 
+/* Where positions rise by one and nothing is clipped, query r finds key i in row r + 15 - i of the
+   products or, where rows fall (sign -1), in row (rows - 1 - r) + i: a diagonal. */
+static bool is_diagonal(const TileRows *rows, size_t count, size_t c) {
+    const int32_t first = rows->by.sign > 0 ? rows->query[0] - rows->key[c + KEYS - 1]
+                                            : rows->query[count - 1] - rows->key[c];
+    return rows->rising && first >= 0 &&
+           first + (int32_t)count + KEYS - 2 <= (int32_t)(rows->by.before + rows->by.after);
+}
+
+/* How far down its column key i stands, bit by bit, for the keys from i on. */
+typedef struct {
+    IntLanes bit[4];
+} Shift;
+
+static inline Shift diagonal_shift(bool falls, size_t i) {
+    Shift shift;
+    IntLanes distance;
+    for (int lane = 0; lane < LANES; lane++)
+        distance[lane] = falls ? (int)i + lane : KEYS - 1 - (int)i - lane;
+    for (int n = 0; n < 4; n++) shift.bit[n] = (distance & (1 << n)) != 0;
+    return shift;
+}
+
+/* In each lane row 0, step, 2 step or 3 step of x, as two bits say. */
+static inline Lanes pick(const real *x, ptrdiff_t step, IntLanes low, IntLanes high) {
+    const ptrdiff_t next = step * KEYS;
+    return lanes_select(high, lanes_select(low, lanes_load(x + 3 * next), lanes_load(x + 2 * next)),
+                        lanes_select(low, lanes_load(x + next), lanes_load(x)));
+}
+
+/* s[r][i] += scaled times what query r finds of key i. The products are moved up their columns in
+   two steps, by multiples of 4 and by what is left. */
+static void add_diagonal(bool falls, size_t rows, real scaled, real *product, size_t stride,
+                         real *s) {
+    for (size_t i = 0; i < KEYS; i += LANES) {
+        const Shift shift = diagonal_shift(falls, i);
+        real *x = product + i;
+        for (size_t n = 0; n < rows + 3; n++)
+            lanes_store(x + n * KEYS, pick(x + n * KEYS, 4, shift.bit[2], shift.bit[3]));
+        for (size_t n = 0; n < rows; n++) {
+            real *to = s + (falls ? rows - 1 - n : n) * stride + i;
+            const Lanes found = pick(x + n * KEYS, 1, shift.bit[0], shift.bit[1]);
+            lanes_store(to, lanes_load(to) + scaled * found);
+        }
+    }
+}
+/* Behind dproduct[rows + 15] stand zeros to a whole group of rows, and KEYS rows of room before. */
+static void add_diagonal_backward(bool falls, size_t rows, real scaled, real *dproduct,
+                                  size_t stride, const real *ds) {
+    const size_t count = gemm_rows(rows + KEYS - 1);
+    memset(dproduct - KEYS * KEYS, 0, KEYS * KEYS * sizeof(real));
+    memset(dproduct + rows * KEYS, 0, (count - rows) * KEYS * sizeof(real));
+    for (size_t i = 0; i < KEYS; i += LANES) {
+        const Shift shift = diagonal_shift(falls, i);
+        real *x = dproduct + i;
+        for (size_t n = 0; n < rows; n++)
+            lanes_store(x + n * KEYS,
+                        scaled * lanes_load(ds + (falls ? rows - 1 - n : n) * stride + i));
+        for (size_t n = rows + 3; n-- > 0;)
+            lanes_store(x + n * KEYS, pick(x + n * KEYS, -1, shift.bit[0], shift.bit[1]));
+        for (size_t n = rows + KEYS - 1; n-- > 0;)
+            lanes_store(x + n * KEYS, pick(x + n * KEYS, -4, shift.bit[2], shift.bit[3]));
+    }
+}
+
 static void score_p2c(const Site *site, QueryBlock *block, KeyTile *tile, real *s) {
     const DistanceRows by = p2c_rows(site);
     const size_t d = (size_t)site->shape->head_width, stride = (size_t)tile->stride;
@@ -340,6 +405,10 @@ static void score_p2c(const Site *site, QueryBlock *block, KeyTile *tile, real *
         }
         gemm(range.to - range.from + 1, KEYS, d, qr + range.from * d, d, tile->kt + c, stride, 0,
              product, KEYS);
+        if (is_diagonal(&rows, (size_t)block->rows, c)) {
+            add_diagonal(by.sign < 0, (size_t)block->rows, scaled, product, stride, s + c);
+            continue;
+        }
         for (size_t r = 0; r < (size_t)block->rows; r++) {
             real *restrict to = s + r * stride + c;
             int32_t place[KEYS];
@@ -355,7 +424,7 @@ static void score_p2c_backward(const Site *site, QueryBlock *block, KeyTile *til
     const DistanceRows by = p2c_rows(site);
     const size_t d = (size_t)site->shape->head_width, stride = (size_t)tile->stride;
     const real *qr = site->prepared + layout(site->shape).query, scaled = (real)scale(site->shape);
-    real *restrict dproduct = products(site, block);
+    real *restrict dproduct = products(site, block) + KEYS * KEYS;
     TileRows rows;
     tile_rows(&rows, &by, site, block, tile);
     for (size_t c = 0; c < (size_t)tile->columns; c += KEYS) {
@@ -366,12 +435,17 @@ static void score_p2c_backward(const Site *site, QueryBlock *block, KeyTile *til
             continue;
         }
         const size_t count = gemm_rows(range.to - range.from + 1);
-        memset(dproduct, 0, count * KEYS * sizeof(real));
-        for (size_t r = 0; r < (size_t)block->rows; r++) {
-            const real *restrict from = ds + r * stride + c;
-            int32_t place[KEYS];
-            places(&rows, r, c, range.from, place);
-            for (int i = 0; i < KEYS; i++) dproduct[place[i]] += scaled * from[i];
+        if (is_diagonal(&rows, (size_t)block->rows, c)) {
+            add_diagonal_backward(by.sign < 0, (size_t)block->rows, scaled, dproduct, stride,
+                                  ds + c);
+        } else {
+            memset(dproduct, 0, count * KEYS * sizeof(real));
+            for (size_t r = 0; r < (size_t)block->rows; r++) {
+                const real *restrict from = ds + r * stride + c;
+                int32_t place[KEYS];
+                places(&rows, r, c, range.from, place);
+                for (int i = 0; i < KEYS; i++) dproduct[place[i]] += scaled * from[i];
+            }
         }
         /* forward: product = Qr · kᵀ */
         gemm_transposed(KEYS, d, count, dproduct, KEYS, qr + range.from * d, d, 1,
