@@ -135,6 +135,7 @@ check: ## all tests, after installing what they need: float, double, whole runs,
 	    'tests/test_run.sh $(OUT)/harness' 'tests/test_files.sh $(OUT)/harness' \
 	    '.venv/bin/python tests/test_hostile.py $(OUT)/harness' \
 	    '$(call crash,kills) 60' '$(call crash,faults) 40' \
+	    '$(call crash,surroundings)' '$(call crash,soak) 10000' \
 	    $(call suites,$(call flavour,double)) $(call suites,$(OUT)) tests/test_lint.sh
 
 double: ## the program and its tests with real = double: gradients to 1e-8
@@ -162,9 +163,15 @@ crash: ## kills runs a thousand times (KILLS=N) and continues them
 	@$(FLAVOUR_MAKE) all tests .venv/installed
 	@$(call crash,kills) $(KILLS)
 
-faults: ## makes every call to the disk and every allocation fail once
+faults: ## makes every call to the disk and every allocation fail once (an hour)
 	@$(FLAVOUR_MAKE) all tests .venv/installed
+	@EVERY_BYTE=1 $(OUT)/run_tests store
 	@$(call crash,faults) 1
+
+STEPS = 100000
+soak: ## trains a small model for 100000 steps (STEPS=N): memory and descriptors stay
+	@$(FLAVOUR_MAKE) all tests .venv/installed
+	@$(call crash,soak) $(STEPS)
 
 check-learning: ## trains the shipped configs to their thresholds (minutes)
 	@$(FLAVOUR_MAKE) all .venv/installed
@@ -241,5 +248,5 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /    make \1\t/p' Makefile | expand -t 24
 
 FORCE:
-.PHONY: all tests check crash faults double plain asan tsan check-learning check-torch \
+.PHONY: all tests check crash faults soak double plain asan tsan check-learning check-torch \
         torch-vectors bench bench-torch docs lint format setup clean help FORCE

@@ -24,6 +24,9 @@ for part; do
     esac
 done
 wanted=$(value SLOW)
+if [ "${1:-}" = tests ] && [ "$(uname)" = Linux ] && ! command -v strace >/dev/null; then
+    wanted="$wanted strace" # tests/crash says what it leaves out without it
+fi
 # shellcheck disable=SC2086 # a list of words
 set -- $needed $wanted
 [ $# -gt 0 ] || exit 0
@@ -35,6 +38,7 @@ packages='gcc libc6-dev make libhdf5-dev liblua5.4-dev librandom123-dev check py
 case $cc in *clang*) packages="$packages clang libomp-dev" ;; esac
 packages="$packages$also"
 fast='libdnnl-dev libxsmm-dev' # not for every processor
+case $wanted in *strace*) fast="$fast strace" ;; esac
 
 # Nothing was installed: tells how, and ends; what only makes it faster stops nobody.
 by_hand() {

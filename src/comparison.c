@@ -495,6 +495,37 @@ static void note_lengths(Comparison *c, const Block *block) {
         }
 }
 
+/* How many different texts. */
+static size_t kinds(const Comparison *c, const char *(*text)(const Outcome *outcome)) {
+    size_t count = 0;
+    for (size_t i = 0; i < c->outcome_count; i++) {
+        size_t j = 0;
+        while (j < i && strcmp(text(&c->outcomes[i]), text(&c->outcomes[j]))) j++;
+        count += j == i;
+    }
+    return count;
+}
+
+static const char *build_of(const Outcome *outcome) {
+    return outcome->binary_sha256;
+}
+static const char *cpu_of(const Outcome *outcome) {
+    return outcome->cpu;
+}
+
+/* The same run has the same bits with one build on one CPU only. */
+static void note_builds(Comparison *c) {
+    const size_t builds = kinds(c, build_of), cpus = kinds(c, cpu_of);
+    if (builds > 1 || cpus > 1)
+        comparison_note(c, "the results are of %zu build%s on %zu kind%s of CPU, which agree in "
+                           "rounding only",
+                        builds, builds > 1 ? "s" : "", cpus, cpus > 1 ? "s" : "");
+    for (size_t i = 0; i < c->outcome_count; i++)
+        if (c->outcomes[i].moves)
+            comparison_note(c, "went on with another build or on another CPU: %s",
+                            c->outcomes[i].path);
+}
+
 /* ---- the whole ------------------------------------------------------------------------- */
 
 char *comparison_make(Comparison *c, size_t count, Outcome *outcomes, const char *by) {
@@ -515,6 +546,7 @@ char *comparison_make(Comparison *c, size_t count, Outcome *outcomes, const char
             note_seeds(c, &c->blocks[b]);
             note_lengths(c, &c->blocks[b]);
         }
+        note_builds(c);
     }
     free(all.list);
     free(differing.list);

@@ -20,10 +20,11 @@ static void print_line(FILE *to, char *text) {
 }
 
 static bool print_texts(StoreReader *reader, FILE *to) {
-    static const char *const names[] = {"name",   "task",          "encoding",
-                                        "run_id", "config_sha256", "exit_reason"};
+    static const char *const names[] = {"name",          "task",        "encoding",      "run_id",
+                                        "config_sha256", "exit_reason", "binary_sha256", "cpu"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *text = store_read_attribute_text(reader, "/", names[i]);
+        const char *at = strcmp(names[i], "cpu") ? "/" : "/environment";
+        char *text = store_read_attribute_text(reader, at, names[i]);
         if (!text) return false;
         print_line(to, text);
     }
@@ -32,15 +33,17 @@ static bool print_texts(StoreReader *reader, FILE *to) {
 
 static bool print_numbers(StoreReader *reader, FILE *to) {
     bool completed;
-    int64_t seed, init_seed, data_seed, trained;
+    int64_t seed, init_seed, data_seed, trained, moves;
     if (!store_read_attribute_boolean(reader, "/", "completed", &completed) ||
         !store_read_attribute_integer(reader, "/", "seed", &seed) ||
         !store_read_attribute_integer(reader, "/environment", "init_seed", &init_seed) ||
         !store_read_attribute_integer(reader, "/environment", "data_seed", &data_seed) ||
         !store_read_attribute_integer(reader, "/", "trained_length", &trained))
         return false;
-    fprintf(to, "%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", completed, seed, init_seed,
-            data_seed, trained);
+    /* Files before have none. */
+    if (!store_read_attribute_integer(reader, "/", "moves", &moves)) moves = 0;
+    fprintf(to, "%d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n", completed, seed,
+            init_seed, data_seed, trained, moves);
     return true;
 }
 
@@ -163,13 +166,16 @@ static int64_t shortest_length(const Outcome *outcome) {
 
 static void parse(char *text, Outcome *outcome) {
     char *rest = text;
-    char **const texts[] = {&outcome->name,   &outcome->task,          &outcome->encoding,
-                            &outcome->run_id, &outcome->config_sha256, &outcome->exit_reason};
+    char **const texts[] = {&outcome->name,          &outcome->task,
+                            &outcome->encoding,      &outcome->run_id,
+                            &outcome->config_sha256, &outcome->exit_reason,
+                            &outcome->binary_sha256, &outcome->cpu};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) *texts[i] = next_line(&rest);
     int completed = 0;
     char *numbers = next_line(&rest);
-    sscanf(numbers, "%d %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, &completed, &outcome->seed,
-           &outcome->init_seed, &outcome->data_seed, &outcome->trained_length);
+    sscanf(numbers, "%d %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64, &completed,
+           &outcome->seed, &outcome->init_seed, &outcome->data_seed, &outcome->trained_length,
+           &outcome->moves);
     free(numbers);
     outcome->completed = completed;
     outcome->length_count = next_count(&rest);
@@ -203,6 +209,8 @@ void outcome_free(Outcome *outcome) {
     free(outcome->run_id);
     free(outcome->config_sha256);
     free(outcome->exit_reason);
+    free(outcome->binary_sha256);
+    free(outcome->cpu);
     free(outcome->label);
     for (size_t i = 0; i < outcome->length_count; i++) free(outcome->lengths[i].undefined);
     free(outcome->lengths);

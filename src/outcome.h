@@ -19,6 +19,8 @@ typedef struct {
 typedef struct {
     char *path;
     char *name, *task, *encoding, *run_id, *config_sha256, *exit_reason;
+    char *binary_sha256, *cpu; /* what made it, the last ones if it moved */
+    int64_t moves;             /* how often it went on with another build or on another CPU */
     char *label; /* that its study gives to it and to others; NULL: none. Not read, whoever knows
                     it sets it */
     bool completed;

@@ -99,7 +99,7 @@ static bool print_run(const Page *page) {
         texts[i] = attribute(page, "/", names[i]);
         good = good && texts[i];
     }
-    int64_t seed, parameters;
+    int64_t seed, parameters, moves;
     good = good && store_read_attribute_integer(page->reader, "/", "seed", &seed) &&
            store_read_attribute_integer(page->reader, "/", "parameter_count", &parameters);
     if (good) {
@@ -107,6 +107,9 @@ static bool print_run(const Page *page) {
                 texts[0], texts[1], texts[2], (long long)seed, terminal_plain(page->terminal));
         fprintf(page->to, "%s, %lld parameters, written %s by version %s\n", texts[3],
                 (long long)parameters, texts[4], texts[5]);
+        if (store_read_attribute_integer(page->reader, "/", "moves", &moves) && moves)
+            fprintf(page->to, "went on with another build or on another CPU %lld time%s\n",
+                    (long long)moves, moves == 1 ? "" : "s");
     }
     for (size_t i = 0; i < TEXTS; i++) free(texts[i]);
     return good;

@@ -51,6 +51,8 @@ static Outcome run_of(const char *task, const char *keys, int64_t seed, double a
                    .encoding = copy_text("rope"),
                    .run_id = copy_text("id"),
                    .exit_reason = copy_text("done"),
+                   .binary_sha256 = copy_text("45cd"),
+                   .cpu = copy_text("a cpu"),
                    .completed = true,
                    .seed = seed,
                    .init_seed = seed,
@@ -407,6 +409,20 @@ START_TEST(what_is_said) {
     ck_assert_uint_eq(d[0].test.n, 1);
     ck_assert(isnan(d[0].holm) && isnan(d[0].interval.low));
     free(d);
+    comparison_free(&c);
+}
+END_TEST
+
+START_TEST(mixed_builds) {
+    Outcome runs[] = {run_of("copy", "model.encoding=rope", 1, 1, 0.5, 0),
+                      run_of("copy", "model.encoding=rope", 2, 1, 0.5, 0),
+                      run_of("copy", "model.encoding=rope", 3, 1, 0.5, 0)};
+    runs[0].binary_sha256[0] = '6';
+    runs[2].moves = 2;
+    Comparison c = COMPARE(runs);
+    assert_note(&c, "the results are of 2 builds on 1 kind of CPU, which agree in rounding only");
+    assert_note(&c, "went on with another build or on another CPU: copy model.encoding=rope s3");
+    ck_assert_uint_eq(c.note_count, 2);
     comparison_free(&c);
 }
 END_TEST
@@ -770,6 +786,7 @@ Suite *suite_compare(void) {
     tcase_add_test(groups, labels_of_a_study);
     tcase_add_test(groups, options_of_two_kinds);
     tcase_add_test(groups, what_is_said);
+    tcase_add_test(groups, mixed_builds);
     tcase_add_test(groups, mixed_configs);
     tcase_add_test(groups, one_number_of_a_run);
     tcase_add_test(groups, area_from_training_on);

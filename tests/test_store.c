@@ -921,11 +921,10 @@ START_TEST(things_that_are_no_file) {
 }
 END_TEST
 
-static bool crash(const void *unused, FILE *to) {
-    (void)unused;
+static bool end_by(const void *signal, FILE *to) {
     fputs("half of the", to);
     fflush(to);
-    raise(SIGKILL);
+    raise(*(const int *)signal);
     return true;
 }
 
@@ -936,8 +935,11 @@ static bool repeat(const void *word, FILE *to) {
 
 START_TEST(a_crash_is_a_sentence) {
     char *text;
-    ck_assert(!guard_run(crash, NULL, &text));
+    ck_assert(!guard_run(end_by, &(int){SIGABRT}, &text));
     ck_assert_str_eq(text, "is damaged: the reader crashed");
+    free(text);
+    ck_assert(!guard_run(end_by, &(int){SIGKILL}, &text));
+    ck_assert_str_eq(text, "could not be read: the reader was killed");
     free(text);
     ck_assert(guard_run(repeat, "yes", &text));
     ck_assert_uint_eq(strlen(text), 60000);
@@ -1078,16 +1080,28 @@ START_TEST(checkpoint_of_another_run_is_refused) {
 }
 END_TEST
 
+/* `make faults` looks at every byte. */
+static size_t next_byte(size_t at) {
+    return at + (getenv("EVERY_BYTE") || at < 4096 ? 4 : 52);
+}
+
 START_TEST(any_changed_byte_of_a_checkpoint_is_noticed) {
     write_checkpoint();
     size_t size;
     unsigned char *bytes = read_file(path, &size);
     Checkpoint found = empty_checkpoint();
-    for (size_t at = (size_t)_i; at < size; at += at < 4096 ? 4 : 52) {
+    for (size_t at = (size_t)_i; at < size; at = next_byte(at)) {
         change_byte(path, at, bytes[at] ^ (unsigned char)(1 << at / 4 % 8));
         ck_assert_msg(checkpoint_read(path, &found) != NULL, "byte %zu was changed", at);
         change_byte(path, at, bytes[at]);
     }
+    ck_assert_ptr_null(checkpoint_read(path, &found));
+    /* Cut to any length, from the longest on. */
+    for (size_t at = (size_t)_i; at < size; at = next_byte(at)) {
+        ck_assert_int_eq(truncate(path, (off_t)(size - 1 - at)), 0);
+        ck_assert_msg(checkpoint_read(path, &found) != NULL, "cut to %zu bytes", size - 1 - at);
+    }
+    write_file(path, bytes, size);
     ck_assert_ptr_null(store_verify(path));
     /* Whole as HDF5, yet not as it was written. */
     write_file(path, bytes, size - SEAL_SIZE);

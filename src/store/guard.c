@@ -67,11 +67,14 @@ bool guard_run(GuardBody *body, const void *argument, char **text) {
     utf8_clean(*text, false);
     if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_REFUSED) return false;
     free(*text);
+    const int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_INTERNAL)
         *text = copy_text("could not be read: an internal fault, or no memory");
+    else if (by == SIGKILL) /* by somebody, perhaps the system for want of memory */
+        *text = copy_text("could not be read: the reader was killed");
+    else if (by == SIGALRM)
+        *text = format_text("is damaged: reading it did not end within %d s", CHILD_SECONDS);
     else
-        *text = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
-                    ? format_text("is damaged: reading it did not end within %d s", CHILD_SECONDS)
-                    : copy_text("is damaged: the reader crashed");
+        *text = copy_text("is damaged: the reader crashed");
     return false;
 }

@@ -4,6 +4,7 @@
 
 from the root, with the library of faults.c, and ends with "N passed, N failed"."""
 
+import atexit
 import concurrent.futures
 import hashlib
 import json
@@ -21,6 +22,7 @@ from same_run import different  # noqa: E402
 PROGRAM, FAULTS = sys.argv[1:3]
 COUNT = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 WORK = tempfile.mkdtemp(prefix="harness-crash-")
+atexit.register(shutil.rmtree, WORK, True)
 TIMES = ("tokens_per_second", "seconds")
 
 passed = failed = 0
@@ -38,7 +40,6 @@ def holds(what, condition, detail=""):
 
 
 def finish(note=""):
-    shutil.rmtree(WORK, ignore_errors=True)
     if note:
         print(note)
     print(f"{passed} passed, {failed} failed")

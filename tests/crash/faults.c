@@ -189,6 +189,15 @@ static bool new_place(void *const *callers, int count) {
     return true;
 }
 
+/* How many frames are of this file, and of a sanitizer in between. */
+static int own_frames(void *const *frames, int count) {
+    Dl_info us, info;
+    int own = 0;
+    for (int i = 0; i < count && i < 5 && dladdr((const void *)&calls, &us); i++)
+        if (dladdr(frames[i], &info) && info.dli_fbase == us.dli_fbase) own = i + 1;
+    return own;
+}
+
 /* The file of the innermost caller that is not libc. */
 static const char *asker(void *const *callers, int count) {
     const char *name = "nobody";
@@ -203,18 +212,19 @@ static const char *asker(void *const *callers, int count) {
 }
 
 /* Is this allocation to fail? With N = 0 the first one of each place is told. */
-__attribute__((noinline)) static bool refused(size_t size) {
+static bool refused(size_t size) {
     static __thread bool within;
     if (!active || within || strcmp(call, "allocate")) return false;
     within = true;
     char about[128] = "";
-    void *frames[CALLERS + 2]; /* and two of this file */
-    const int callers = number ? 0 : backtrace(frames, CALLERS + 2) - 2;
+    void *frames[CALLERS + 3];
+    const int count = number ? 0 : backtrace(frames, CALLERS + 3), own = own_frames(frames, count);
     bool hit = false;
-    if (!number && !new_place(frames + 2, callers)) {
+    if (!number && !new_place(frames + own, count - own)) {
         calls++;
     } else {
-        if (!number) snprintf(about, sizeof about, "%s %zu", asker(frames + 2, callers), size);
+        if (!number)
+            snprintf(about, sizeof about, "%s %zu", asker(frames + own, count - own), size);
         hit = meant("allocate", about);
     }
     within = false;

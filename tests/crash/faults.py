@@ -99,7 +99,7 @@ def memory_fault(item):
     before = common.newest(common.published(common.run_folder(output)))
     done = common.start(RUN, output, fault=f"allocate:{number}:{errno.ENOMEM}")
     holds(f"{what}: comes again", common.happened(output))
-    own = asker == "harness"
+    own = asker == os.path.basename(common.PROGRAM)
     tried[f"memory of {'the program' if own else 'libraries'}"] += 1
     said = done.stderr.splitlines()
     clear = done.returncode == 70 and said and said[-1].startswith("harness: ")
@@ -107,7 +107,7 @@ def memory_fault(item):
     refused = done.returncode in (1, 2, 74) and said[-1].startswith("harness: ")
     # A library may do without; libgomp says so itself; libhdf5 may crash, but not on a file.
     library = not own and (done.returncode in (-signal.SIGSEGV, -signal.SIGABRT) or
-                           "libgomp" in done.stderr)
+                           "libgomp" in done.stderr or "AddressSanitizer" in done.stderr)
     holds(f"{what}: ends with 70 and a line, or is got over",
           clear or refused or done.returncode == 0 or library, (done.returncode, done.stderr))
     after(what, output, before)
@@ -119,8 +119,8 @@ def memory_faults(halfway, whole):
     common.start(RUN, output, fault="allocate:0:0")
     places = [line.split() for line in common.happened(output)]
     shutil.rmtree(output)
-    own = [p for p in places if p[2] == "harness"]
-    others = [p for p in places if p[2] != "harness"]
+    own = [p for p in places if p[2] == os.path.basename(common.PROGRAM)]
+    others = [p for p in places if p not in own]
     holds("there are places that ask for memory", len(own) > 100 and len(others) > 100)
     common.each(memory_fault, [(int(p[1]), p[2], halfway, whole)
                                for p in own[::STRIDE] + others[::20 * STRIDE]])
