@@ -385,7 +385,7 @@ static void print_table(const Run *run, const Evaluation *evaluations, size_t co
    it, or cannot be read now, has a reason, and is not written over. */
 static bool is_complete(const char *path, const char *sha256, const char **reason) {
     *reason = NULL;
-    if (access(path, F_OK) && errno == ENOENT) return false;
+    if (access(path, F_OK) && (errno == ENOENT || errno == ENOTDIR)) return false;
     *reason = store_verify(path);
     StoreReader *reader = *reason ? NULL : store_open(path, reason);
     if (!reader) return false;
