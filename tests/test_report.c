@@ -488,9 +488,9 @@ START_TEST(progress_across_stages) {
 END_TEST
 
 START_TEST(progress_on_a_terminal) {
-    FILE *to = open_memory();
     Terminal terminal = {.fd = open_terminal(40), .rewrites = true, .utf8 = true};
     if (terminal.fd < 0) return;
+    FILE *to = open_memory();
     Progress progress = {.to = to, .terminal = terminal, .stages = 1, .steps = 1000};
     ProgressState state = state_at(0, 1);
     progress_start(&progress, 0, &state);
