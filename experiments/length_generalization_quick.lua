@@ -1,2 +1,2 @@
--- The same in a few minutes: two tasks, five encodings, three seeds
+-- The same in less than ten minutes on two cores: two tasks, five encodings, three seeds
 return study(include "base/length_generalization.lua" "quick")

@@ -60,17 +60,38 @@ static void onednn(char transpose_a, size_t m, size_t n, size_t k, const real *a
 
 #ifdef HAVE_LIBXSMM
 /* LIBXSMM is column-major: row-major c = a·b is the product bᵀ... read as c' = b'·a'. A kernel is
-   generated at the first use of a shape and found again through the library's own cache. */
+   generated at the first use of a shape. The library would find it again, too, but its search took
+   4 % of a step on short sequences. */
+typedef struct {
+    size_t m, n, k, lda, ldb, ldc;
+    int flags, adds;
+    libxsmm_smmfunction kernel; /* NULL: none for this shape */
+} Kernel;
+
+static bool same_shape(const Kernel *a, const Kernel *b) {
+    return a->m == b->m && a->n == b->n && a->k == b->k && a->lda == b->lda && a->ldb == b->ldb &&
+           a->ldc == b->ldc && a->flags == b->flags && a->adds == b->adds;
+}
+
 static bool libxsmm(int flags, size_t m, size_t n, size_t k, const real *a, size_t lda,
                     const real *b, size_t ldb, real beta, real *c, size_t ldc) {
-    const libxsmm_blasint a_step = (libxsmm_blasint)lda, b_step = (libxsmm_blasint)ldb,
-                          c_step = (libxsmm_blasint)ldc;
-    const float one = 1;
-    libxsmm_smmfunction kernel =
-        libxsmm_smmdispatch((libxsmm_blasint)n, (libxsmm_blasint)m, (libxsmm_blasint)k, &b_step,
-                            &a_step, &c_step, &one, &beta, &flags, NULL);
-    if (kernel) kernel(b, a, c);
-    return kernel != NULL;
+    enum { KERNELS = 256 };
+    static _Thread_local Kernel kernels[KERNELS];
+    const Kernel shape = {m, n, k, lda, ldb, ldc, flags, beta > 0, NULL};
+    const size_t mixed = m + 3 * n + 5 * k + 7 * lda + 11 * ldb + 13 * ldc + 17 * (beta > 0) +
+                         19 * (size_t)flags;
+    Kernel *found = &kernels[(mixed ^ mixed >> 8) % KERNELS];
+    if (!same_shape(found, &shape)) {
+        const libxsmm_blasint a_step = (libxsmm_blasint)lda, b_step = (libxsmm_blasint)ldb,
+                              c_step = (libxsmm_blasint)ldc;
+        const float one = 1;
+        *found = shape;
+        found->kernel = libxsmm_smmdispatch((libxsmm_blasint)n, (libxsmm_blasint)m,
+                                            (libxsmm_blasint)k, &b_step, &a_step, &c_step, &one,
+                                            &beta, &flags, NULL);
+    }
+    if (found->kernel) found->kernel(b, a, c);
+    return found->kernel != NULL;
 }
 #endif
 
