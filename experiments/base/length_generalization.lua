@@ -123,7 +123,7 @@ return function(scale)
     base = {
       model = { layers = s.layers, width = s.width, heads = s.heads, init = "unit" },
       train = { tokens = s.tokens, learning_rate = 3e-3, decay = "linear", beta2 = 0.98,
-                weight_decay = 0 },
+                weight_decay = 0, checkpoint_every = 1000 }, -- one is a seventh of a second
       evaluate = { lengths = { s.longest // 2, s.longest, s.longest * 5 // 4, s.longest * 3 // 2,
                                s.longest * 2, s.longest * 4 },
                    examples = 256 },
