@@ -1,12 +1,17 @@
 #!/bin/sh
 # fuzz.sh FOLDER NAME SECONDS: runs FOLDER/fuzz_NAME, a program of libFuzzer, for that long. It
-# starts from tests/fuzz/NAME, and what leads to new code goes to FOLDER/corpus/NAME. An input that
-# breaks something is left in FOLDER/NAME-*. Ends with "1 passed, 0 failed".
+# starts from tests/fuzz/NAME (configs: from those of the project), and what leads to new code goes
+# to FOLDER/corpus/NAME. An input that breaks something is left in FOLDER/NAME-*. Ends with
+# "1 passed, 0 failed".
 set -u
 corpus=$1/corpus/$2
 mkdir -p "$corpus"
-set -- "$1" "$2" "$3" "$corpus" "tests/fuzz/$2"
-[ "$2" != config ] || set -- "$@" configs experiments
+if [ "$2" = config ]; then
+    cp tests/tiny.lua tests/functions.lua "$corpus"
+    set -- "$1" "$2" "$3" "$corpus" configs experiments
+else
+    set -- "$1" "$2" "$3" "$corpus" "tests/fuzz/$2"
+fi
 folder=$1 name=$2 seconds=$3
 shift 3
 dictionary=tests/fuzz/$name.dict
