@@ -15,9 +15,11 @@ int events_open(Events *events, const char *path, int64_t keep, bool echo) {
     /* Back to the end of a line, where the file is not the one that `keep` was counted in. */
     char last = 0;
     if (!error && keep > status.st_size) keep = status.st_size;
-    while (!error && keep > 0 && last != '\n')
-        if (pread(fd, &last, 1, keep - 1) != 1) error = errno;
+    while (!error && keep > 0 && last != '\n') {
+        const ssize_t got = pread(fd, &last, 1, keep - 1); /* 0: it was cut in the meantime */
+        if (got < 0) error = errno;
         else if (last != '\n') keep--;
+    }
     if (!error && ftruncate(fd, keep)) error = errno;
     if (error) {
         close(fd);

@@ -7,7 +7,7 @@
 
    CALL is one of the functions below by its name here, or `allocate` for any allocation, anywhere;
    of these, N = 0 tells the first one of each place and who asked for it.
-   WHAT is an errno to fail with, `short` to write half of the bytes, `before` or `after` to be
+   WHAT is an errno to fail with, `short` to read or write half of the bytes, `before` or `after` to be
    killed by SIGKILL at this point. FAULT_CLOCK=1 has the clock go back an hour at each look. */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -140,6 +140,11 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) {
 }
 ssize_t read(int fd, void *bytes, size_t size) {
     ANSWER(ssize_t, of_folder(fd) && meant("read", ""), -1, NEXT(read)(fd, bytes, size));
+}
+ssize_t pread(int fd, void *bytes, size_t size, off_t at) {
+    const bool hit = of_folder(fd) && meant("pread", "");
+    if (hit && !strcmp(what, "short")) return NEXT(pread)(fd, bytes, size / 2, at);
+    ANSWER(ssize_t, hit, -1, NEXT(pread)(fd, bytes, size, at));
 }
 int fsync(int fd) {
     ANSWER(int, of_folder(fd) && meant("fsync", ""), -1, NEXT(fsync)(fd));

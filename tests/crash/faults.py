@@ -17,8 +17,8 @@ from common import holds
 
 STRIDE = max(common.COUNT, 1)
 RUN = ["tests/tiny.lua", "train.checkpoint_every=3", "--quiet"]
-CALLS = {"open": errno.EMFILE, "opendir": errno.EMFILE, "read": errno.EIO, "write": errno.ENOSPC,
-         "pwrite": errno.ENOSPC, "fsync": errno.EIO, "fdatasync": errno.EIO,
+CALLS = {"open": errno.EMFILE, "opendir": errno.EMFILE, "read": errno.EIO, "pread": errno.EIO,
+         "write": errno.ENOSPC, "pwrite": errno.ENOSPC, "fsync": errno.EIO, "fdatasync": errno.EIO,
          "close": errno.EDQUOT, "rename": errno.EIO, "unlink": errno.EACCES,
          "ftruncate": errno.EIO, "flock": errno.ENOLCK, "mkdir": errno.ENOSPC}
 ONLY_NEW = ("mkdir", "pwrite", "flock")  # calls that a run that goes on does not make, or as often
@@ -90,6 +90,14 @@ def disk_faults(item):
     number = 1
     while disk_fault(call, action, number, halfway, whole):
         number += 1
+
+
+def log_that_shrinks(halfway):
+    """Its last byte is not there any more when it is to be read."""
+    output = prepared("shrinks", halfway)
+    done = common.start(RUN, output, fault="pread:1:short")
+    holds("a log that shrinks: the run goes on without its last line", common.happened(output) and
+          done.returncode == 0 and "events.jsonl lacks lines" in done.stderr, done.stderr)
 
 
 def memory_fault(item):
@@ -224,6 +232,7 @@ def main():
     common.each(disk_faults, items)
     for call in CALLS:
         holds(f"{call} was called", tried[call])
+    log_that_shrinks(halfway)
     files_of_limited_size(halfway, whole)
     small_disk(whole)
     full_output(whole)
