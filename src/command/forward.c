@@ -39,6 +39,13 @@ _Noreturn static void refuse(const char *path, const char *reason) {
     die(EXIT_FAILED, "%s: %s", path, reason);
 }
 
+/* Of a file that is open, for the reason that its reader gives. */
+_Noreturn static void refuse_open(const char *path, StoreReader *reader) {
+    char *reason = copy_text(store_reason(reader));
+    store_close(reader);
+    refuse(path, reason);
+}
+
 static void check_memory(const char *path, double bytes) {
     char needed[32], there[32];
     if (bytes > environment_memory())
@@ -57,7 +64,7 @@ static bool is_config(const char *path) {
 static Config result_config(const Command *command, StoreReader *reader) {
     char *json = store_read_text(reader, "/config/resolved_json");
     char *lua = json ? store_read_text(reader, "/config/lua") : NULL;
-    if (!lua) refuse(command->words[0], store_reason(reader));
+    if (!lua) refuse_open(command->words[0], reader);
     Config config;
     Mistakes mistakes;
     const bool good = config_load_json(json, lua, command->words[0], command->override_count,
@@ -83,7 +90,7 @@ static void read_parameters(const Command *command, StoreReader *reader, const M
             model->values
                 ? store_read(reader, path, REAL_TYPE, p->rank, p->dims, model->values + p->offset)
                 : store_has_shape(reader, path, p->rank, p->dims);
-        if (!good) refuse(command->words[0], store_reason(reader));
+        if (!good) refuse_open(command->words[0], reader);
         free(path);
     }
 }
@@ -158,24 +165,31 @@ static bool read_input(StoreReader *reader, Input *input, const char **reason) {
     return true;
 }
 
-/* In a child: whether the file can be read without harm. */
-static bool try_input(const void *path, FILE *to) {
-    Input input = {0};
+/* NULL, or why there is no input, in memory of the caller. */
+static char *take_input(const char *path, Input *input) {
+    *input = (Input){0};
     const char *reason;
     StoreReader *reader = store_open(path, &reason);
-    const bool good = reader && read_input(reader, &input, &reason);
-    if (!good) fputs(reason, to);
+    char *wrong = reader && read_input(reader, input, &reason) ? NULL : copy_text(reason);
     store_close(reader);
+    return wrong;
+}
+
+/* In a child: whether the file can be read without harm. */
+static bool try_input(const void *path, FILE *to) {
+    Input input;
+    char *wrong = take_input(path, &input);
+    const bool good = !wrong;
+    if (wrong) fputs(wrong, to);
+    free(wrong);
     free_input(&input);
     return good;
 }
 
 static Input input_from_file(const char *path) {
-    Input input = {0};
-    const char *reason;
-    StoreReader *reader = store_open(path, &reason);
-    if (!reader || !read_input(reader, &input, &reason)) refuse(path, reason);
-    store_close(reader);
+    Input input;
+    const char *wrong = take_input(path, &input);
+    if (wrong) refuse(path, wrong);
     return input;
 }
 
