@@ -32,18 +32,26 @@ static size_t part_items(const Config *config, size_t items) {
     return (items + parts - 1) / parts;
 }
 
-/* Calls visit for every (items, length) that a batch can have. */
+/* Calls visit for (items, length) of batches, among them those that need the most. Of a range these
+   are the longest ones with each number of sequences, since for as many sequences memory grows with
+   the length; but the engine cuts batches otherwise beyond some powers of two. */
 static void visit_shapes(const Config *config, void (*visit)(void *, size_t items, size_t length),
                          void *to) {
     for (int s = 0; s < config->train.stage_count; s++) {
         const Stage *stage = &config->train.stages[s];
         const IntegerList *list = &stage->length.list;
-        const int64_t count = stage->length.range ? list->values[1] - list->values[0] + 1
-                                                  : list->count;
-        for (int64_t i = 0; i < count; i++) {
-            const size_t length =
-                (size_t)(stage->length.range ? list->values[0] + i : list->values[i]);
+        for (int i = 0; !stage->length.range && i < list->count; i++) {
+            const size_t length = (size_t)list->values[i];
             visit(to, config_batch_size(config, stage, length), length);
+        }
+        const size_t longest = stage->length.range ? (size_t)list->values[1] : 0;
+        for (size_t length = (size_t)list->values[0]; length <= longest; length++) {
+            const size_t items = config_batch_size(config, stage, length);
+            size_t last = longest, power = 1;
+            while (power < length) power *= 2;
+            if (items > 1 && !stage->batch) last = (size_t)config->train.tokens / items;
+            length = least(least(last, power), longest);
+            visit(to, items, length);
         }
     }
 }

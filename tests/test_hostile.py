@@ -242,6 +242,7 @@ SIZES = [
     # tokens of one batch, of one row of floats each
     (["train.batch=1048576", "train.length=2047"], 1048576 * 2047 * 128 * 4),
     (["train.length=16777216", "train.batch=16"], 16 * 16777216 * 128 * 4),
+    (["train.length=4..16777216", "model.width=1024"], 16777216 * 1024 * 4),
     (["evaluate.lengths=16777216", "model.width=1024"], 16777216 * 1024 * 4),
     (["model.encoding=learned", "model.encoding.positions=16777216", "model.width=1024"],
      4 * 4 * 16777216 * 1024),

@@ -278,6 +278,35 @@ START_TEST(evaluation_counts) {
 }
 END_TEST
 
+/* Looked at length by length. With many threads sequences of at most 512 need the most. */
+START_TEST(memory_of_a_range_of_lengths) {
+    static const char *const names[] = {"rope", "kerple", "fire", "transformer_xl"};
+    for (size_t e = 0; e < sizeof names / sizeof *names; e++) {
+        char *encoding = format_text("model.encoding=%s", names[e]);
+        Config config = load("tests/tiny.lua", 5,
+                             (const char *[]){encoding, "train.length=4..4000",
+                                              "train.tokens=4400", "evaluate.lengths=4",
+                                              "evaluate.examples=1"});
+        const Stage *stage = &config.train.stages[0];
+        const ModelShape shape = train_shape(&config);
+        Model *model = model_describe(&shape);
+        for (int threads = 1; threads <= 64; threads *= 8) {
+            double bytes = 0;
+            for (size_t length = 4; length <= 4000; length++) {
+                const size_t items = config_batch_size(&config, stage, length);
+                bytes = fmax(bytes, engine_bytes_needed(model, items, length, true, threads));
+            }
+            bytes += 4.0 * (double)model->count * sizeof(real);
+            ck_assert_msg(train_bytes(&config, threads) == bytes, "%s, %d threads: %.0f for %.0f",
+                          names[e], threads, train_bytes(&config, threads), bytes);
+        }
+        model_free(model);
+        config_free(&config);
+        free(encoding);
+    }
+}
+END_TEST
+
 Suite *suite_run(void);
 Suite *suite_run(void) {
     Suite *suite = suite_create("run");
@@ -288,6 +317,7 @@ Suite *suite_run(void) {
     tcase_add_test(tests, weights_of_another_run);
     tcase_add_test(tests, not_finite_is_named);
     tcase_add_test(tests, evaluation_counts);
+    tcase_add_test(tests, memory_of_a_range_of_lengths);
     suite_add_tcase(suite, tests);
     return suite;
 }
