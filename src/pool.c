@@ -58,8 +58,9 @@ static int spawn(Worker *worker, char *const *arguments, int write_end, const ch
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&files, write_end, STDOUT_FILENO);
+    /* Not cut: another process may be at work on the run, and write to it. */
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log_path,
-                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
+                                     O_WRONLY | O_CREAT | O_APPEND, 0666);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setpgroup(&attributes, 0);

@@ -2,8 +2,8 @@
 
    A worker is the binary that runs now (/proc/self/exe), even when the file was replaced since. It
    has a process group of its own, so that Ctrl-C reaches only the parent, which passes signals on;
-   nothing on stdin; its stdout is a pipe whose lines the parent sees; its stderr is a log file. It
-   dies with its parent, also with one that is killed. */
+   nothing on stdin; its stdout is a pipe whose lines the parent sees; its stderr is added to
+   a log file. It dies with its parent, also with one that is killed. */
 #ifndef SRC_POOL_H
 #define SRC_POOL_H
 

@@ -468,8 +468,9 @@ int run(const Config *config, const RunOptions *options) {
     run_make_folders(run.folder);
     if (!lock_take(&run.lock, run.lock_path)) {
         if (run.lock.error != EWOULDBLOCK) output_failed(run.lock_path, run.lock.error);
-        die(options->worker ? EXIT_BUSY : EXIT_FAILED, "%s is being worked on by process %ld on %s",
-            run.folder, run.lock.pid, run.lock.host);
+        if (options->worker) leave(EXIT_BUSY); /* its log is that of the process at work */
+        die(EXIT_FAILED, "%s is being worked on by process %ld on %s", run.folder, run.lock.pid,
+            run.lock.host);
     }
     if (options->fresh) prune_checkpoints(&run, 0);
     remove_temporaries(&run);

@@ -31,6 +31,7 @@ typedef struct {
     double at_start;    /* share of the run that was done when it was started */
     char note[64];      /* what it does beside training */
     double started;     /* seconds */
+    size_t log_start;   /* bytes of its log that are of earlier starts */
 } Cell;
 
 typedef struct {
@@ -398,14 +399,17 @@ static void log_cell(const Sweep *s, int c, const char *status, const char *reas
     json_free(&json);
 }
 
-/* The last line of a log; memory of the caller. */
-static char *last_line(const char *path) {
+/* The last line of a log, if it is behind the first `from` bytes; memory of the caller. */
+static char *last_line(const char *path, size_t from) {
     char *text = read_file(path);
-    if (!text) return copy_text("");
-    size_t length = strlen(text);
-    while (length && text[length - 1] == '\n') text[--length] = 0;
-    const char *start = strrchr(text, '\n');
-    char *line = copy_text(start ? start + 1 : text);
+    size_t length = text ? strlen(text) : 0;
+    if (length <= from) {
+        free(text);
+        return copy_text("");
+    }
+    while (length > from && text[length - 1] == '\n') text[--length] = 0;
+    const char *start = strrchr(text + from, '\n');
+    char *line = copy_text(start ? start + 1 : text + from);
     free(text);
     return line;
 }
@@ -418,7 +422,7 @@ static char *log_path(const Sweep *s, int c) {
 }
 
 static void say_failed(Sweep *s, int c, int code) {
-    char *log = log_path(s, c), *line = last_line(log);
+    char *log = log_path(s, c), *line = last_line(log, s->cells[c].log_start);
     char how[64];
     if (code > 128) snprintf(how, sizeof how, "killed by signal %d", code - 128);
     else snprintf(how, sizeof how, "exit code %d", code);
@@ -514,6 +518,8 @@ static void start(Sweep *s, int c) {
     words[count] = NULL;
     run_make_folders(folder);
     Cell *cell = &s->cells[c];
+    struct stat earlier;
+    cell->log_start = stat(log, &earlier) ? 0 : (size_t)earlier.st_size;
     cell->state = RUNNING;
     cell->started = seconds_now();
     const int error = pool_start(s->pool, c, words, log);
@@ -593,6 +599,16 @@ static void work(Sweep *s) {
     }
 }
 
+/* What others worked on may be complete by now. */
+static void look_again(Sweep *s) {
+    for (int c = 0; c < s->study->cell_count; c++) {
+        if (!chosen(s->options, c) || s->cells[c].state != ELSEWHERE) continue;
+        if (run_status(&s->study->cells[c].config, s->options->output) != RUN_COMPLETE) continue;
+        s->cells[c].state = DONE;
+        log_cell(s, c, "done", NULL);
+    }
+}
+
 /* Of a part: what ends the study. Names, rates and claims are in its file alone. */
 static void say_whole(const Sweep *s) {
     char *words = shell_words(s->options->word_count, s->options->words);
@@ -645,6 +661,7 @@ int sweep_run(Study *study, const SweepOptions *options) {
     s.pool = pool_create(s.jobs, &events);
     work(&s);
     board_clear(&s.board);
+    look_again(&s);
     const int code = finish(&s);
     pool_free(s.pool);
     free(s.cells);

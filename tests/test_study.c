@@ -129,6 +129,10 @@ START_TEST(test_overridden_study) {
     s = config_text_study(text, "model.encoding=alibi seed=1");
     ck_cells(s, 1, (const char *const[]){""});
     ck_assert_str_eq(s->cells[0].config.model.encoding->name, "alibi");
+    s = config_text_study(
+        BASE "return study { name = 'y', base = base, grid = { seed = { 1, 2 } } }", "name=other");
+    ck_assert_str_eq(s->name, "other");
+    ck_assert_str_eq(s->cells[1].config.name, "other");
 }
 END_TEST
 

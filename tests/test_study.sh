@@ -136,11 +136,14 @@ holds 'which wrote checkpoints' \
     [ "$(find "$work/endless" -name 'checkpoint-*' | sed 's|/[^/]*$||' | sort -u | wc -l)" -ge 2 ]
 
 # Somebody else works on a run of it.
-mkdir -p "$work/busy/tiny/$third"
-flock --no-fork "$work/busy/tiny/$third/run.lock" sleep 100 &
-owner=$!
 held() { ! flock -n "$1" true; }
-holds 'somebody takes a run' wait_for held "$work/busy/tiny/$third/run.lock"
+take() { # take FOLDER: somebody, $owner, holds the lock of its third run
+    mkdir -p "$work/$1/tiny/$third"
+    flock --no-fork "$work/$1/tiny/$third/run.lock" sleep 100 &
+    owner=$!
+    holds 'somebody takes a run' wait_for held "$work/$1/tiny/$third/run.lock"
+}
+take busy
 # shellcheck disable=SC2086
 start $sweep --output "$work/busy"
 holds 'a run of somebody else is left alone' says err 'run 3 is being worked on by'
@@ -159,12 +162,12 @@ __attribute__((constructor)) static void start(int argc, char **argv) {
 END
 "${CC:-cc}" -shared -fPIC -o "$work/slow.so" "$work/slow.c"
 several() { [ "$(workers "$1" | wc -l)" -ge "$2" ]; } # several FOLDER PROCESSES
-slowly() { # slowly FOLDER: the sweep; its workers are there, and get to main when $work/go is
+slowly() { # slowly FOLDER [N]: the sweep; its N workers are there, and get to main when $work/go is
     # shellcheck disable=SC2086
     GO="$work/go" LD_PRELOAD="$work/slow.so" "$program" $sweep --output "$work/$1" --jobs 6 \
         >"$work/out" 2>"$work/err" </dev/null &
     parent=$!
-    holds 'the slow workers are there' wait_for several "$1" 7
+    holds 'the slow workers are there' wait_for several "$1" $((${2:-6} + 1))
 }
 slowly early
 kill -TERM $parent
@@ -172,17 +175,27 @@ finish $parent
 holds 'workers that are stopped at once have not failed' says err 'stopped: 6 stopped, 0 left'
 holds 'and go on some day' [ "$status" = 75 ]
 mkdir -p "$work/late/tiny/$third"
+echo 'words of another process' >"$work/late/tiny/$third/log.txt"
 slowly late
-flock --no-fork "$work/late/tiny/$third/run.lock" sleep 100 &
-owner=$!
-holds 'somebody takes a run' wait_for held "$work/late/tiny/$third/run.lock"
+take late
 touch "$work/go"
 finish $parent
 holds 'a run that somebody takes in between has not failed' \
     says err 'run 3 is being worked on by process'
 holds 'nothing has' [ "$(grep -c failed "$work/err")" = 0 ]
+holds 'its log stays as it is' \
+    [ "$(cat "$work/late/tiny/$third/log.txt")" = 'words of another process' ]
 holds 'the others are run' [ "$(results late)" = 5 ]
 holds 'and it is not all done' [ "$status" = 1 ]
+kill $owner
+rm "$work/go"
+take seen
+slowly seen 5
+cp "$work/six/tiny/$third/run.h5" "$work/seen/tiny/$third"
+touch "$work/go"
+finish $parent
+holds 'a run of somebody else is told at the start' says err 'run 3 is being worked on by'
+holds 'when it is complete at the end, all is done' [ "$status" = 0 ]
 kill $owner
 
 # A study file: what is not defined, learning rates, a changed definition.

@@ -730,6 +730,15 @@ static void expand(Expansion *e, int count, const char *const *texts) {
         sandbox_protect(reader->sandbox, read_claims, e, &reader->mistakes);
 }
 
+/* Runs are named by the command line, the study or its file; their folder has that name, too. */
+static void take_name(Study *study) {
+    int c = 0;
+    while (c < study->cell_count && !study->cells[c].config.id) c++;
+    if (c == study->cell_count) return;
+    free(study->name);
+    study->name = copy_text(study->cells[c].config.name);
+}
+
 bool study_load(const char *path, int index, int override_count, const char *const *overrides,
                 Study *study, Mistakes *mistakes) {
     *study = (Study){.path = copy_text(path)};
@@ -757,8 +766,7 @@ bool study_load(const char *path, int index, int override_count, const char *con
     mistakes_merge(&e.mistakes, &e.reader->mistakes);
     const bool good = !e.mistakes.count;
     study->lua = source_texts(sources);
-    for (int c = 0; good && c < study->cell_count && !study->name; c++)
-        if (study->cells[c].config.id) study->name = copy_text(study->cells[c].config.name);
+    take_name(study);
     mistakes_finish(&e.mistakes, mistakes);
     if (!good) study_free(study);
     for (int a = 0; a < e.axis_count; a++) free_axis(&e.axes[a]);

@@ -7,8 +7,8 @@
 
    CALL is one of the functions below by its name here, or `allocate` for any allocation, anywhere;
    of these, N = 0 tells the first one of each place and who asked for it.
-   WHAT is an errno to fail with, `short` to read or write half of the bytes, `before` or `after` to be
-   killed by SIGKILL at this point. FAULT_CLOCK=1 has the clock go back an hour at each look. */
+   WHAT is an errno to fail with, `short` to read or write half of the bytes, `before` or `after` to
+   be killed by SIGKILL at this point. FAULT_CLOCK=1 has the clock go back an hour at each look. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
