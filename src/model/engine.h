@@ -1,5 +1,5 @@
 /* Inside src/model/: how a pass is laid out. attention.c and block.c are serial functions on one
-   unit of work; engine.c owns the memory and drives them, with all OpenMP loops. */
+   unit of work; layout.c owns the memory and engine.c drives them, with all OpenMP loops. */
 #ifndef SRC_MODEL_ENGINE_H
 #define SRC_MODEL_ENGINE_H
 
@@ -14,6 +14,7 @@ enum {
                           whatever the length, so a row's bits do not depend on what follows it */
     SHORT_LENGTH = 128,
     SEQUENCE_LENGTH = 512, /* up to here a large batch runs sequence by sequence */
+    FAR_DISTANCE = 1 << 22, /* wider spans of distances are not kept as rows of bias */
     ATTENTION_UNITS = 16   /* fewer (item, head) pairs than this are cut into groups */
 };
 
@@ -156,6 +157,17 @@ struct Engine {
         size_t rows_room, distances_room;
     } by_distance; /* grows with the span of positions, which drawn ones change */
 };
+
+/* ---- layout.c: memory ---------------------------------------------------------------------- */
+
+/* Takes the shape of a batch, and lays out the memory when it is another shape than before. */
+void layout_take(Engine *engine, const Batch *batch, bool training);
+/* Rows of bias by distance and their gradients, for a span of distances. */
+void layout_grow_distances(Engine *engine, size_t span);
+/* Places where an encoding's gradients of a layer gather: sharers x heads x groups. */
+size_t engine_units(const Engine *engine);
+
+/* ---- engine.c: order ----------------------------------------------------------------------- */
 
 /* Lays out the memory for a batch and makes every table that its passes read. */
 void engine_begin(Engine *engine, const Batch *batch, const ModelOutput *output, bool training);
