@@ -42,7 +42,7 @@ void attention_probe(Model *model, const AttentionProbe *probe) {
         free(x);
     }
     for (size_t h = 0; h < heads; h++) {
-        const Place at = {engine, acts, &engine->scratch[0], 0, 0};
+        const Place at = {.engine = engine, .acts = acts, .scratch = &engine->scratch[0]};
         if (model->shape.linear) {
             linear_forward(&at, 0, (int)h);
             continue;

@@ -197,7 +197,7 @@ static Found run(const Encoding *encoding, const Reference *r) {
             acts->qkv[t * 3 * d + 2 * d + c] = (real)r->v[t * d + c];
             acts->d_o[t * d + c] = (real)r->dout[t * d + c];
         }
-    const Place at = {engine, acts, &engine->scratch[0], 0, 0};
+    const Place at = {.engine = engine, .acts = engine->activations, .scratch = engine->scratch};
     linear_forward(&at, 0, 0);
     linear_backward(&at, 0, 0);
     Found f = {ALLOCATE(size, real), ALLOCATE(size, real), ALLOCATE(size, real),

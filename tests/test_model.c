@@ -395,7 +395,7 @@ static void same_bits(const char *name, const char *event, int value, size_t cou
 }
 
 START_TEST(same_bits_for_any_threads) {
-    static const int threads[] = {1, 2, 3, 5};
+    static const int threads[] = {1, 2, 3, 5, 12};
     const Encoding *encoding = tested_encoding((size_t)_i);
     gemm_start();
     for (size_t c = 0; c < COUNT(bit_cases); c++) {

@@ -5,6 +5,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 START_TEST(every_encoding) {
@@ -84,7 +85,7 @@ START_TEST(later_tokens_seen) {
 END_TEST
 
 static void never_the_same(const Site *site, real *x) {
-    static int calls;
+    static atomic_int calls;
     if (site->length > LONG) x[0] += (real)3e-7 * (real)(calls++ % 5);
 }
 

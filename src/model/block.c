@@ -109,10 +109,11 @@ void block_qkv_backward(const Place *at, int layer, size_t first, size_t rows, r
     const real *dqkv = acts->dqkv + here * 3 * width;
     norm_again(y, acts->xhat1 + row * width, weight(at, o->norm1_gain), weight(at, o->norm1_bias),
                rows, width);
+    gemm(rows, width, 3 * width, dqkv, 3 * width, transposed(at, o->qkv), width, 0, dy, width);
+    place_wait(at, 0, PHASE_LINEAR_BACKWARD);
     /* forward: qkv = y · W + bias */
     gemm_transposed(width, 3 * width, rows, y, width, dqkv, 3 * width, 1, slot + o->qkv, 3 * width);
     if (o->qkv_bias != NONE) bias_backward(slot + o->qkv_bias, dqkv, rows, 3 * width, 3 * width);
-    gemm(rows, width, 3 * width, dqkv, 3 * width, transposed(at, o->qkv), width, 0, dy, width);
     if (encoding->gate_backward) {
         const Site site = engine_site(engine, layer, -1, at->item);
         const size_t gates = (size_t)(model->shape.heads * encoding->gates);
@@ -124,6 +125,7 @@ void block_qkv_backward(const Place *at, int layer, size_t first, size_t rows, r
                   engine->dx + (at->item * engine->length_padded + first) * width, slot, dy,
                   acts->xhat1 + row * width, acts->inverse1 + row, o->norm1_gain, o->norm1_bias,
                   rows);
+    link_pass(at->link, 0);
 }
 
 /* ---- output of attention, norm, MLP ------------------------------------------------------- */
@@ -148,7 +150,7 @@ static void residual_forward(const Place *at, real *x, const real *in, size_t ch
 static const real *branch_gradient(const Place *at, const real *dx, uint64_t place, size_t first,
                                    size_t rows) {
     if (!drops(at)) return dx;
-    real *dropped = at->scratch->dy;
+    real *dropped = at->scratch->dout;
     memcpy(dropped, dx, rows * (size_t)at->engine->model->shape.width * sizeof(real));
     drop(at, dropped, place, first, rows);
     return dropped;
@@ -197,20 +199,24 @@ void block_mlp_backward(const Place *at, int layer, size_t first, size_t rows, r
         const real *dout = branch_gradient(at, dx, dropout_place(layer, DROP_MLP), first, rows);
         gemm(rows, mlp, width, dout, width, transposed(at, o->down), mlp, 0, du, mlp);
         gelu_backward(du, h, u, rows * mlp);
-        weight_backward(at, slot, o->down, o->down_bias, h, mlp, dout, rows);
         norm_again(y, acts->xhat2 + row * width, weight(at, o->norm2_gain),
                    weight(at, o->norm2_bias), rows, width);
+        gemm(rows, width, mlp, du, mlp, transposed(at, o->up), width, 0, dy, width);
+        place_wait(at, 0, PHASE_LINEAR_BACKWARD);
+        weight_backward(at, slot, o->down, o->down_bias, h, mlp, dout, rows);
         /* forward: u = y · W + bias */
         gemm_transposed(width, mlp, rows, y, width, du, mlp, 1, slot + o->up, mlp);
         if (o->up_bias != NONE) bias_backward(slot + o->up_bias, du, rows, mlp, mlp);
-        gemm(rows, width, mlp, du, mlp, transposed(at, o->up), width, 0, dy, width);
         norm_gradient(at, PHASE_LINEAR_BACKWARD, dx, slot, dy, acts->xhat2 + row * width,
                       acts->inverse2 + row, o->norm2_gain, o->norm2_bias, rows);
+        link_pass(at->link, 0);
     }
     const real *dout = branch_gradient(at, dx, dropout_place(layer, DROP_ATTENTION), first, rows);
     real *d_o = acts->d_o + (at->local * engine->length_padded + first) * width;
     gemm(rows, width, width, dout, width, transposed(at, o->out), width, 0, d_o, width);
+    place_wait(at, 1, PHASE_LINEAR_BACKWARD);
     weight_backward(at, slot, o->out, o->out_bias, acts->o + row * width, width, dout, rows);
+    link_pass(at->link, 1);
 }
 
 /* ---- output and loss ---------------------------------------------------------------------- */
@@ -247,16 +253,18 @@ void block_head(const Place *at, size_t first, size_t rows, real *slot) {
 
     loss_backward(logits, batch->targets + token, batch->scored + token, (real)engine->weight, rows,
                   vocabulary, stride);
-    /* forward: logits = y · W, or y · Eᵀ when tied */
-    if (tied)
-        gemm_transposed(vocabulary, width, rows, logits, stride, y, width, 1, slot + w, width);
-    else
-        gemm_transposed(width, vocabulary, rows, y, width, logits, stride, 1, slot + w, vocabulary);
     real *dy = scratch->dy;
     gemm(rows, width, vocabulary, logits, stride, tied ? weight(at, w) : transposed(at, w), width,
          0, dy, width);
     real *dx = engine->dx + (at->item * engine->length_padded + first) * width;
     memset(dx, 0, rows * width * sizeof(real));
+    place_wait(at, 0, PHASE_LOSS);
+    /* forward: logits = y · W, or y · Eᵀ when tied */
+    if (tied)
+        gemm_transposed(vocabulary, width, rows, logits, stride, y, width, 1, slot + w, width);
+    else
+        gemm_transposed(width, vocabulary, rows, y, width, logits, stride, 1, slot + w, vocabulary);
     norm_gradient(at, PHASE_LOSS, dx, slot, dy, xhat, inverse, model->final_gain, model->final_bias,
                   rows);
+    link_pass(at->link, 0);
 }

@@ -45,12 +45,6 @@ real engine_token_scale(const Engine *engine) {
     return encoding->token_scale ? (real)encoding->token_scale(&model->encoding_shape) : 1;
 }
 
-real *engine_slot(Engine *engine, size_t item, size_t row) {
-    const size_t blocks = (engine->batch.length + BLOCK_ROWS - 1) / BLOCK_ROWS;
-    const size_t range = row / BLOCK_ROWS * engine->ranges / blocks;
-    return engine->slots + (item * engine->ranges + range) % SLOTS * engine->model->count;
-}
-
 /* ---- before the layers --------------------------------------------------------------------- */
 
 static void draw_positions(Engine *engine) {
@@ -226,31 +220,57 @@ static void sequence_forward(const Place *at) {
         FOR_BLOCKS(first, rows, length)
         TIMED(at, PHASE_LINEAR, block_mlp_forward(at, layer, first, rows));
     }
-    FOR_BLOCKS(first, rows, length)
-    TIMED(at, PHASE_LOSS,
-          block_head(at, first, rows,
-                     at->engine->training ? engine_slot(at->engine, at->item, first) : NULL));
 }
 
-static void sequence_backward(const Place *at) {
-    Engine *engine = at->engine;
-    const ModelShape *shape = &engine->model->shape;
+static void sequence_head(const Place *at, real *slot) {
+    FOR_BLOCKS(first, rows, at->engine->batch.length)
+    TIMED(at, PHASE_LOSS, block_head(at, first, rows, slot));
+}
+
+static void sequence_backward(const Place *at, int layer, real *slot) {
+    const Engine *engine = at->engine;
     const size_t length = engine->batch.length;
-    for (int layer = shape->layers; layer-- > 0;) {
-        FOR_BLOCKS(first, rows, length)
-        TIMED(at, PHASE_LINEAR_BACKWARD,
-              block_mlp_backward(at, layer, first, rows, engine_slot(engine, at->item, first)));
-        for (int head = 0; head < shape->heads; head++) unit_backward(at, layer, head);
-        FOR_BLOCKS(first, rows, length)
-        TIMED(at, PHASE_LINEAR_BACKWARD,
-              block_qkv_backward(at, layer, first, rows, engine_slot(engine, at->item, first)));
-    }
-    TIMED(at, PHASE_EMBEDDING, block_embed_backward(at));
+    FOR_BLOCKS(first, rows, length)
+    TIMED(at, PHASE_LINEAR_BACKWARD, block_mlp_backward(at, layer, first, rows, slot));
+    for (int head = 0; head < engine->model->shape.heads; head++) unit_backward(at, layer, head);
+    FOR_BLOCKS(first, rows, length)
+    TIMED(at, PHASE_LINEAR_BACKWARD, block_qkv_backward(at, layer, first, rows, slot));
 }
 
 static Place sequence_place(Engine *engine, size_t item) {
     const int thread = omp_get_thread_num();
-    return (Place){engine, &engine->activations[thread], &engine->scratch[thread], item, 0};
+    return (Place){.engine = engine,
+                   .acts = &engine->activations[thread],
+                   .scratch = &engine->scratch[thread],
+                   .item = item};
+}
+
+/* Layers of different items add to the same numbers. */
+static bool layers_share(const Engine *engine) {
+    return engine->unit_parameters ||
+           (engine->model->shape.encoding->gate_backward && engine->prepared_layers == 1);
+}
+
+/* An item forward and backward. A layer is a stage of the chain: the next item of the slot may be
+   in a layer above while this one goes on below. */
+static void train_sequence(Engine *engine, Link link, size_t item, const void *unused) {
+    (void)unused;
+    const Place at = sequence_place(engine, item);
+    real *slot = engine->slots + engine_slot(engine, item, 0) * engine->model->count;
+    const bool one_by_one = layers_share(engine);
+    sequence_forward(&at);
+    link_wait(link, 0);
+    sequence_head(&at, slot);
+    if (!one_by_one) link_pass(link, 0);
+    const int layers = engine->model->shape.layers;
+    for (int layer = layers; layer-- > 0;) {
+        const size_t stage = (size_t)(layers - layer);
+        if (!one_by_one) link_wait(link, stage);
+        sequence_backward(&at, layer, slot);
+        if (!one_by_one) link_pass(link, stage);
+    }
+    if (one_by_one) link_pass(link, 0);
+    TIMED(&at, PHASE_EMBEDDING, block_embed_backward(&at));
 }
 
 static void run_by_sequence(Engine *engine) {
@@ -260,22 +280,21 @@ static void run_by_sequence(Engine *engine) {
         for (size_t item = 0; item < items; item++) {
             const Place at = sequence_place(engine, item);
             sequence_forward(&at);
+            sequence_head(&at, NULL);
         }
         return;
     }
-#pragma omp parallel for schedule(dynamic, 1)
-    for (size_t slot = 0; slot < SLOTS; slot++)
-        for (size_t item = slot; item < items; item += SLOTS) {
-            const Place at = sequence_place(engine, item);
-            sequence_forward(&at);
-            sequence_backward(&at);
-        }
+    chains_run(engine, train_sequence, NULL);
 }
 
 /* ---- layer by layer, all threads on the whole batch ------------------------------------------ */
 
 static Place batch_place(Engine *engine, size_t item) {
-    return (Place){engine, engine->activations, &engine->scratch[omp_get_thread_num()], item, item};
+    return (Place){.engine = engine,
+                   .acts = engine->activations,
+                   .scratch = &engine->scratch[omp_get_thread_num()],
+                   .item = item,
+                   .local = item};
 }
 
 typedef void BlockForward(const Place *at, int layer, size_t first, size_t rows);
@@ -291,20 +310,26 @@ static void blocks_forward(Engine *engine, Phase phase, BlockForward *block, int
     }
 }
 
-/* A thread takes a whole slot: its items and ranges of rows in order. */
-static void blocks_backward(Engine *engine, Phase phase, BlockBackward *block, int layer) {
+typedef struct {
+    Phase phase;
+    BlockBackward *block;
+    int layer;
+} LayerBackward;
+
+static void layer_backward(Engine *engine, Link link, size_t index, const void *what) {
+    const LayerBackward *of = what;
     const size_t length = engine->batch.length, blocks = (length + BLOCK_ROWS - 1) / BLOCK_ROWS;
-#pragma omp parallel for schedule(dynamic, 1)
-    for (size_t slot = 0; slot < SLOTS; slot++) {
-        real *gradients = engine->slots + slot * engine->model->count;
-        for (size_t index = 0; index < engine->batch.items * blocks; index++) {
-            const Place at = batch_place(engine, index / blocks);
-            const size_t first = index % blocks * BLOCK_ROWS;
-            if (engine_slot(engine, at.item, first) == gradients)
-                TIMED(&at, phase,
-                      block(&at, layer, first, least(length - first, BLOCK_ROWS), gradients));
-        }
-    }
+    const size_t item = index / blocks, block = index % blocks, first = block * BLOCK_ROWS;
+    real *slot = engine->slots + engine_slot(engine, item, block) * engine->model->count;
+    Place at = batch_place(engine, item);
+    at.link = link;
+    TIMED(&at, of->phase,
+          of->block(&at, of->layer, first, least(length - first, BLOCK_ROWS), slot));
+}
+
+static void blocks_backward(Engine *engine, Phase phase, BlockBackward *block, int layer) {
+    const LayerBackward what = {phase, block, layer};
+    chains_run(engine, layer_backward, &what);
 }
 
 static void embed_block(const Place *at, int layer, size_t first, size_t rows) {

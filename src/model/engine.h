@@ -5,6 +5,8 @@
 
 #include "src/model/model.h"
 
+#include <stdatomic.h>
+
 enum {
     SLOTS = 8,         /* places where weight gradients gather before they are summed in order */
     BLOCK_ROWS = 128,  /* rows of a row block: its activations stay in L2 */
@@ -76,6 +78,7 @@ typedef struct {
     real *y;               /* [BLOCK_ROWS, width] */
     real *wide, *wide2;    /* [BLOCK_ROWS, widest of 3 width, mlp, vocabulary] */
     real *dy;              /* [BLOCK_ROWS, width] */
+    real *dout;            /* [BLOCK_ROWS, width] behind dropout */
     real *score, *dscore;  /* [QUERY_ROWS, KEY_COLUMNS] */
     real *scratch;         /* [score_scratch][QUERY_ROWS, KEY_COLUMNS] */
     real *o, *d_o;         /* [QUERY_ROWS, head_width] */
@@ -88,6 +91,22 @@ typedef struct {
     LinearScratch linear;
     double seconds[PHASES];
 } Scratch;
+
+enum { CHAIN_STAGES = MODEL_LAYERS + 1 };
+
+/* The tasks that add to one slot, in order (chains.c). */
+typedef struct {
+    _Alignas(64) atomic_size_t taken;   /* tasks that threads have begun */
+    atomic_size_t passed[CHAIN_STAGES]; /* tasks that have added their part, stage by stage */
+    const size_t *tasks;
+    size_t count;
+} Chain;
+
+/* A task of a chain; no chain: nobody to wait for. */
+typedef struct {
+    Chain *chain;
+    size_t index;
+} Link;
 
 /* How bias by distance is found for a tile. */
 typedef enum {
@@ -137,6 +156,8 @@ struct Engine {
 
     /* backward */
     real *slots;             /* [SLOTS][model->count] */
+    size_t *chained;         /* the tasks of all chains: items, or row blocks of items */
+    Chain chains[SLOTS];
     real *unit_slots;        /* [layers][sharers][heads][groups][slot_size] */
     double *unit_distances;  /* [layers][sharers][heads][groups][span], d bias by distance */
     real *unit_parameters;   /* [sharers][heads][groups][reals from encoding_from], BIAS_SCORE */
@@ -179,6 +200,7 @@ typedef struct {
     Scratch *scratch;
     size_t item;  /* in the batch */
     size_t local; /* in acts */
+    Link link;    /* by whose turn block.c adds to slots */
 } Place;
 
 /* Adds the time since `start` to a phase of this thread, and takes it from the phase around it. */
@@ -212,8 +234,25 @@ Site engine_site(const Engine *engine, int layer, int head, size_t item);
 /* What the embedding of a token is multiplied with. */
 real engine_token_scale(const Engine *engine);
 
-/* The slot that gathers the weight gradients of these rows. */
-real *engine_slot(Engine *engine, size_t item, size_t row);
+/* The slot that gathers the weight gradients of a row block. */
+size_t engine_slot(const Engine *engine, size_t item, size_t block);
+
+/* ---- chains.c: tasks that add to slots -------------------------------------------------------- */
+
+/* Tasks of all chains: items where one thread takes an item through all layers, else row blocks. */
+size_t engine_chained(const Engine *engine);
+/* Fills chains for the shape of the batch. */
+void chains_lay(Engine *engine);
+
+typedef void ChainWork(Engine *engine, Link link, size_t task, const void *what);
+/* Calls work for every task, on all threads. Between link_wait and link_pass of a stage a task has
+   its chain's slot (of that stage) to itself, after the tasks before it. A task passes every stage
+   that any task of the chain waits for. */
+void chains_run(Engine *engine, ChainWork *work, const void *what);
+void link_wait(Link link, size_t stage);
+void link_pass(Link link, size_t stage);
+/* The same inside a block, whose phase does not count the waiting. */
+void place_wait(const Place *at, size_t stage, Phase around);
 
 /* ---- attention.c: one (item, head) ------------------------------------------------------ */
 

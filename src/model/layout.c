@@ -17,6 +17,17 @@ size_t engine_items(const Engine *engine) {
 }
 size_t engine_rows(const Engine *engine) { return engine_items(engine) * engine->length_padded; }
 
+static size_t row_blocks(const Engine *engine) {
+    return (engine->batch.length + BLOCK_ROWS - 1) / BLOCK_ROWS;
+}
+size_t engine_chained(const Engine *engine) {
+    return engine->batch.items * (engine->by_sequence ? 1 : row_blocks(engine));
+}
+size_t engine_slot(const Engine *engine, size_t item, size_t block) {
+    const size_t range = block * engine->ranges / row_blocks(engine);
+    return (item * engine->ranges + range) % SLOTS;
+}
+
 static size_t encoding_size(size_t (*size)(const EncodingShape *, size_t), const Engine *engine) {
     return size ? size(&engine->model->encoding_shape, engine->batch.length) : 0;
 }
@@ -110,6 +121,7 @@ static void lay_scratch(const Engine *engine, Arena *arena, Scratch *s) {
         encoding->row_scratch ? (size_t)encoding->row_scratch(&model->encoding_shape) : 0;
     s->y = ARENA_TAKE(arena, BLOCK_ROWS * width, real);
     s->dy = ARENA_TAKE(arena, BLOCK_ROWS * width, real);
+    s->dout = ARENA_TAKE(arena, model->shape.dropout > 0 ? BLOCK_ROWS * width : 0, real);
     s->wide = ARENA_TAKE(arena, BLOCK_ROWS * widest, real);
     s->wide2 = ARENA_TAKE(arena, BLOCK_ROWS * widest, real);
     s->score = ARENA_TAKE(arena, tile, real);
@@ -163,6 +175,7 @@ static void lay(Engine *engine, Arena *arena) {
     engine->transposed = ARENA_TAKE(arena, model->count, real);
     if (!engine->training) return;
     engine->slots = ARENA_TAKE(arena, SLOTS * model->count, real);
+    engine->chained = ARENA_TAKE(arena, engine_chained(engine), size_t);
     engine->unit_slots = ARENA_TAKE(arena, layers * engine_units(engine) * engine->slot_size, real);
     engine->unit_parameters = NULL;
     engine->head_parameters = ARENA_TAKE(arena, heads * encoding_reals, real);
@@ -252,6 +265,7 @@ void layout_take(Engine *engine, const Batch *batch, bool training) {
     engine->tables_of = 0;
     engine->arena.used = 0;
     lay(engine, &engine->arena);
+    if (training) chains_lay(engine);
 }
 
 /* The widest span of distances that the model's own source of positions can give. */
@@ -260,7 +274,8 @@ static size_t own_span(const Engine *engine) {
     const size_t length = engine->batch.length;
     if (shape->positions->fractional) return 0; /* bias score by score: no rows */
     const double largest = shape->positions->largest(shape->position_options, length);
-    if (!shape->positions->drawn && shape->causal) return largest < FAR_DISTANCE ? (size_t)largest + 1 : 0;
+    if (!shape->positions->drawn && shape->causal)
+        return largest < FAR_DISTANCE ? (size_t)largest + 1 : 0;
     return largest < FAR_DISTANCE / 2 ? 2 * (size_t)largest + 1 : 0;
 }
 
