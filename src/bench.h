@@ -6,7 +6,7 @@
    that many seconds. */
 double bench_peak(double seconds);
 
-/* The same for a product of 2048 x 2048 x 2048 by src/gemm.h, its rows shared by the threads. */
+/* The same for a product of 2048 x 2048 x 2048, block by block by src/gemm.h. */
 double bench_product_peak(double seconds);
 
 /* Ticks of the time stamp counter in a second / 1e9; NaN where there is none. It is the base clock

@@ -38,8 +38,9 @@ static const struct {
     {"compare", "RESULT.h5|FOLDER ...", "groups of runs over their seeds, and how they differ",
      command_compare},
     {"verify", "FILE.h5 ...", "is it a whole, well-formed file of this format", command_verify},
-    {"bench", "[CONFIG.lua ...] [--encodings]",
-     "speed of training against the peak of this machine, or of each encoding against nope",
+    {"bench", "[CONFIG.lua ...] [--encodings|--plan]",
+     "speed of training and evaluation against the peak of this machine, or of each encoding "
+     "against nope; --plan, how a step is divided among threads",
      command_bench},
     {"selftest", "", "every encoding against PyTorch, published values and its own promises",
      command_selftest},

@@ -33,6 +33,8 @@ static void update(size_t count, real *restrict w, const real *restrict g, real 
     }
 }
 
+size_t optim_blocks(size_t count) { return (count + STEP_BLOCK - 1) / STEP_BLOCK; }
+
 void optim_step(size_t group_count, const OptimGroup *groups, const OptimSettings *settings,
                 int64_t step, double learning_rate, double scale, real *w, const real *g, real *m,
                 real *v) {
@@ -57,7 +59,7 @@ void optim_step(size_t group_count, const OptimGroup *groups, const OptimSetting
         end = groups[k].offset + groups[k].count;
     }
     /* Blocks cut the whole array, not each group, so that many small groups cost no barrier. */
-    size_t blocks = (end + STEP_BLOCK - 1) / STEP_BLOCK;
+    size_t blocks = optim_blocks(end);
 #pragma omp parallel for schedule(static)
     for (size_t block = 0; block < blocks; block++) {
         size_t block_first = block * STEP_BLOCK, block_end = block_first + STEP_BLOCK;

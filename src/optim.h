@@ -34,6 +34,9 @@ void optim_step(size_t group_count, const OptimGroup *groups, const OptimSetting
                 int64_t step, double learning_rate, double scale, real *w, const real *g, real *m,
                 real *v);
 
+/* Blocks that threads share in a step over so many parameters. */
+size_t optim_blocks(size_t count);
+
 /* √Σg², summed in double. Not finite exactly when an element is not (a float build cannot
    overflow the sum). */
 double optim_norm(size_t count, const real *g);

@@ -172,6 +172,18 @@ holds 'a full disk ends with 74' [ $? = 74 ]
 holds 'in one line that names the file' says err 'File too large'
 holds 'and leaves no temporary file' [ -z "$(find "$work/full" -name '*.tmp')" ]
 
+# 8 sequences of 2048 tokens in blocks of 128; 4 heads each, 4 layers and the embedding or the head
+start bench --plan bench/rope_2k.lua --threads 1
+holds 'bench --plan counts the row blocks' says out 'row blocks  *128  *9$'
+holds 'and those of backward' says out 'row blocks, backward  *128  *9$'
+holds 'and the heads' says out 'heads, attention backward  *32  *4$'
+# few heads: query blocks of 64 rows, in backward at least 32 tasks
+start bench --plan bench/rope_2k.lua train.batch=1 --threads 16
+holds 'few heads are cut' says out 'query blocks, attention forward  *128  *4$'
+holds 'in backward, too' says out 'groups of query blocks, attention backward  *32  *4$'
+start bench --plan bench/d64_t128.lua --threads 2
+holds 'short sequences are tasks' says out 'sequences, forward and backward  *64  *1$'
+
 for command in 'check configs/rope_2k.lua' list 'list encodings rope' 'list tasks recall' help \
     'data configs/rope_2k.lua -n 1' --version; do
     # shellcheck disable=SC2086

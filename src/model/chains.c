@@ -43,7 +43,8 @@ static Chain *next_chain(Engine *engine) {
     return best;
 }
 
-void chains_run(Engine *engine, ChainWork *work, const void *what) {
+void chains_run(Engine *engine, const char *name, ChainWork *work, const void *what) {
+    engine_divides(engine, name, engine_chained(engine));
     for (size_t slot = 0; slot < SLOTS; slot++) {
         Chain *chain = &engine->chains[slot];
         atomic_store(&chain->taken, 0);

@@ -111,8 +111,10 @@ static void make_tables(Engine *engine) {
     if (encoding->bias && !known) choose_bias_path(engine);
     if (!encoding->bias) engine->bias_path = BIAS_NONE;
     if (encoding->begin && !known) {
+        const size_t runs =
+            engine_divides(engine, "tables of positions", engine->runs * engine->layer_runs);
 #pragma omp parallel for schedule(dynamic, 1)
-        for (size_t run = 0; run < engine->runs * engine->layer_runs; run++) {
+        for (size_t run = 0; run < runs; run++) {
             const Site site = engine_site(engine, (int)(run / engine->runs), -1,
                                           run % engine->runs);
             encoding->begin(&site, engine->tables + run * engine->table_size);
@@ -121,15 +123,17 @@ static void make_tables(Engine *engine) {
     const bool rows = encoding->bias && engine->bias_path != BIAS_SCORE &&
                       (!known || encoding->parameters);
     if (encoding->prepare || rows) {
+        const size_t units = engine_divides(engine, "encoding's parameters, prepared",
+                                            (size_t)(layers * heads));
 #pragma omp parallel for schedule(dynamic, 1)
-        for (int unit = 0; unit < layers * heads; unit++) {
-            const Site site = engine_site(engine, unit / heads, unit % heads, 0);
+        for (size_t unit = 0; unit < units; unit++) {
+            const Site site = engine_site(engine, (int)unit / heads, (int)unit % heads, 0);
             if (encoding->prepare && site.layer < engine->prepared_layers)
-                encoding->prepare(&site, engine->prepared + (size_t)unit * engine->prepared_size);
+                encoding->prepare(&site, engine->prepared + unit * engine->prepared_size);
             double distance[CHUNK];
             for (size_t from = 0; rows && from < engine->span; from += CHUNK)
                 encoding->bias(&site, row_distances(engine, from, distance), distance,
-                               engine->bias_rows + (size_t)unit * engine->span + from);
+                               engine->bias_rows + unit * engine->span + from);
         }
     }
     engine->tables_of = engine->plain ? engine->batch.length : 0;
@@ -139,8 +143,10 @@ static void make_tables(Engine *engine) {
 static void transpose_weights(Engine *engine) {
     const Model *model = engine->model;
     if (!engine->training && model->output != NONE) return;
+    const size_t count =
+        engine_divides(engine, "weights, transposed", (size_t)model->parameter_count);
 #pragma omp parallel for schedule(dynamic, 1)
-    for (int i = 0; i < model->parameter_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const Parameter *p = &model->parameters[i];
         const bool wanted = p->rank == 2 && p->encoding_index < 0 &&
                             (p->offset == model->embedding ? model->output == NONE
@@ -166,6 +172,27 @@ void engine_phases(Engine *engine, double seconds[PHASES], bool reset) {
             if (reset) engine->scratch[thread].seconds[phase] = 0;
         }
     }
+}
+
+size_t engine_divides(Engine *engine, const char *work, size_t tasks) {
+    size_t i = 0;
+    while (i < engine->loop_count && (strcmp(engine->loops[i].work, work) != 0 ||
+                                      engine->loops[i].tasks != tasks))
+        i++;
+    if (i < ENGINE_LOOPS) {
+        engine->loops[i].work = work;
+        engine->loops[i].tasks = tasks;
+        engine->loops[i].times++;
+        engine->loop_count = most(engine->loop_count, i + 1);
+    }
+    return tasks;
+}
+
+size_t engine_loops(Engine *engine, EngineLoop loops[ENGINE_LOOPS], bool reset) {
+    const size_t count = engine->loop_count;
+    memcpy(loops, engine->loops, count * sizeof *loops);
+    if (reset) memset(engine->loops, 0, sizeof engine->loops), engine->loop_count = 0;
+    return count;
 }
 
 /* A call, whose time goes to a phase. */
@@ -274,8 +301,8 @@ static void train_sequence(Engine *engine, Link link, size_t item, const void *u
 }
 
 static void run_by_sequence(Engine *engine) {
-    const size_t items = engine->batch.items;
     if (!engine->training) {
+        const size_t items = engine_divides(engine, "sequences", engine->batch.items);
 #pragma omp parallel for schedule(dynamic, 1)
         for (size_t item = 0; item < items; item++) {
             const Place at = sequence_place(engine, item);
@@ -284,7 +311,7 @@ static void run_by_sequence(Engine *engine) {
         }
         return;
     }
-    chains_run(engine, train_sequence, NULL);
+    chains_run(engine, "sequences, forward and backward", train_sequence, NULL);
 }
 
 /* ---- layer by layer, all threads on the whole batch ------------------------------------------ */
@@ -302,8 +329,9 @@ typedef void BlockBackward(const Place *at, int layer, size_t first, size_t rows
 
 static void blocks_forward(Engine *engine, Phase phase, BlockForward *block, int layer) {
     const size_t length = engine->batch.length, blocks = (length + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    const size_t tasks = engine_divides(engine, "row blocks", engine->batch.items * blocks);
 #pragma omp parallel for schedule(dynamic, 1)
-    for (size_t index = 0; index < engine->batch.items * blocks; index++) {
+    for (size_t index = 0; index < tasks; index++) {
         const Place at = batch_place(engine, index / blocks);
         const size_t first = index % blocks * BLOCK_ROWS;
         TIMED(&at, phase, block(&at, layer, first, least(length - first, BLOCK_ROWS)));
@@ -329,7 +357,7 @@ static void layer_backward(Engine *engine, Link link, size_t index, const void *
 
 static void blocks_backward(Engine *engine, Phase phase, BlockBackward *block, int layer) {
     const LayerBackward what = {phase, block, layer};
-    chains_run(engine, layer_backward, &what);
+    chains_run(engine, "row blocks, backward", layer_backward, &what);
 }
 
 static void embed_block(const Place *at, int layer, size_t first, size_t rows) {
@@ -351,8 +379,9 @@ static void embed_block_backward(const Place *at, int layer, size_t first, size_
 
 static void pack_units(Engine *engine, int layer) {
     const size_t heads = (size_t)engine->model->shape.heads;
+    const size_t pairs = engine_divides(engine, "heads, packed", engine->batch.items * heads);
 #pragma omp parallel for schedule(dynamic, 1)
-    for (size_t pair = 0; pair < engine->batch.items * heads; pair++) {
+    for (size_t pair = 0; pair < pairs; pair++) {
         const Place at = batch_place(engine, pair / heads);
         TIMED(&at, PHASE_ATTENTION,
               attention_pack(&at, layer, (int)(pair % heads), &engine->packs[pair]));
@@ -362,6 +391,7 @@ static void pack_units(Engine *engine, int layer) {
 static void units_forward(Engine *engine, int layer) {
     const size_t heads = (size_t)engine->model->shape.heads, pairs = engine->batch.items * heads;
     if (engine->whole_unit) {
+        engine_divides(engine, "heads, attention forward", pairs);
 #pragma omp parallel for schedule(dynamic, 1)
         for (size_t pair = 0; pair < pairs; pair++) {
             const Place at = batch_place(engine, pair / heads);
@@ -370,9 +400,11 @@ static void units_forward(Engine *engine, int layer) {
         return;
     }
     pack_units(engine, layer);
+    const size_t tasks = engine_divides(engine, "query blocks, attention forward",
+                                        pairs * engine->query_blocks);
     /* late blocks see the most keys: they go first */
 #pragma omp parallel for schedule(dynamic, 1)
-    for (size_t index = 0; index < pairs * engine->query_blocks; index++) {
+    for (size_t index = 0; index < tasks; index++) {
         const size_t pair = index % pairs, block = engine->query_blocks - 1 - index / pairs;
         const Place at = batch_place(engine, pair / heads);
         TIMED(&at, PHASE_ATTENTION,
@@ -383,6 +415,7 @@ static void units_forward(Engine *engine, int layer) {
 static void units_backward(Engine *engine, int layer) {
     const size_t heads = (size_t)engine->model->shape.heads, pairs = engine->batch.items * heads;
     if (engine->whole_unit) {
+        engine_divides(engine, "heads, attention backward", pairs);
 #pragma omp parallel for schedule(dynamic, 1)
         for (size_t pair = 0; pair < pairs; pair++) {
             const Place at = batch_place(engine, pair / heads);
@@ -391,14 +424,17 @@ static void units_backward(Engine *engine, int layer) {
         return;
     }
     pack_units(engine, layer);
+    const size_t tasks = engine_divides(engine, "groups of query blocks, attention backward",
+                                        pairs * engine->groups);
 #pragma omp parallel for schedule(dynamic, 1)
-    for (size_t index = 0; index < pairs * engine->groups; index++) {
+    for (size_t index = 0; index < tasks; index++) {
         const size_t pair = index / engine->groups;
         const Place at = batch_place(engine, pair / heads);
         TIMED(&at, PHASE_ATTENTION_BACKWARD,
               attention_backward(&at, layer, (int)(pair % heads), &engine->packs[pair],
                                  index % engine->groups));
     }
+    engine_divides(engine, "heads, sums of groups", pairs);
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t pair = 0; pair < pairs; pair++) {
         const Place at = batch_place(engine, pair / heads);
@@ -431,10 +467,12 @@ static void run_by_layer(Engine *engine) {
 
 static void sum_slots(Engine *engine, bool add, real *gradients) {
     const size_t count = engine->model->count;
+    const size_t pieces = engine_divides(engine, "pieces of the gradient, summed over slots",
+                                         (count + REDUCE_BLOCK - 1) / REDUCE_BLOCK);
 #pragma omp parallel for schedule(static)
-    for (size_t from = 0; from < count; from += REDUCE_BLOCK) {
+    for (size_t piece = 0; piece < pieces; piece++) {
         const double start = seconds_now();
-        const size_t to = least(from + REDUCE_BLOCK, count);
+        const size_t from = piece * REDUCE_BLOCK, to = least(from + REDUCE_BLOCK, count);
         for (size_t i = from; i < to; i++) {
             real sum = add ? gradients[i] : 0;
             for (size_t slot = 0; slot < SLOTS; slot++) sum += engine->slots[slot * count + i];
@@ -502,6 +540,7 @@ static void encoding_gradients(Engine *engine, real *gradients) {
     const int heads = engine->model->shape.heads;
     const size_t from = engine->encoding_from, count = engine->model->count - from;
     if (!encoding->bias_backward && !engine->slot_size) return;
+    engine_divides(engine, "heads, the encoding's gradients", (size_t)heads);
 #pragma omp parallel for schedule(dynamic, 1)
     for (int head = 0; head < heads; head++) {
         const double start = seconds_now();
@@ -518,10 +557,13 @@ static void embedding_gradients(Engine *engine, real *gradients) {
     const Model *model = engine->model;
     const Encoding *encoding = model->shape.encoding;
     const size_t width = (size_t)model->shape.width, length = engine->batch.length;
+    const size_t pieces =
+        engine_divides(engine, "channels of the embedding's gradient",
+                       (width + CHANNELS - 1) / CHANNELS);
 #pragma omp parallel for schedule(dynamic, 1)
-    for (size_t from = 0; from < width; from += CHANNELS) {
+    for (size_t piece = 0; piece < pieces; piece++) {
         const double start = seconds_now();
-        const size_t to = least(from + CHANNELS, width);
+        const size_t from = piece * CHANNELS, to = least(from + CHANNELS, width);
         real *of_encoding[ENCODING_PARAMETERS];
         for (int k = 0; k < ENCODING_PARAMETERS; k++)
             of_encoding[k] = gradients + model->layers[0].encoding[k];

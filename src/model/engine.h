@@ -17,7 +17,7 @@ enum {
     SHORT_LENGTH = 128,
     SEQUENCE_LENGTH = 512, /* up to here a large batch runs sequence by sequence */
     FAR_DISTANCE = 1 << 22, /* wider spans of distances are not kept as rows of bias */
-    ATTENTION_UNITS = 16   /* fewer (item, head) pairs than this are cut into groups */
+    ATTENTION_UNITS = 32   /* fewer (item, head) pairs than this are cut into groups */
 };
 
 /* What a pass keeps of a set of items: the whole batch, or one item of a thread. Item `local`
@@ -131,10 +131,10 @@ struct Engine {
     size_t query_blocks;
     size_t groups;        /* of query blocks in backward: a function of the shape alone */
     size_t sharers;       /* items i, i + sharers, … gather an encoding's gradients in one place:
-                             one thread takes them in order */
+                             they are taken in order */
     size_t ranges;        /* of rows of an item, for the slots: likewise */
-    bool whole_unit;      /* enough (item, head) pairs (or linear attention, where the sum over
-                             tokens goes on): each is packed and done by one thread */
+    bool whole_unit;      /* enough (item, head) pairs for the threads (or linear attention, where
+                             the sum over tokens goes on): each is packed and done by one thread */
     double weight;        /* of a scored token in the loss */
 
     /* positions and what follows from them */
@@ -165,6 +165,9 @@ struct Engine {
     size_t encoding_from;    /* the encoding's parameters are values[encoding_from …] */
     real *transposed;        /* [model->count] every matrix, transposed, at its own offset */
     real *dx;                /* [rows of the batch, width] */
+
+    EngineLoop loops[ENGINE_LOOPS];
+    size_t loop_count;
 
     Activations *activations; /* one, or one a thread */
     Pack *packs;              /* one an (item, head), unless whole_unit */
@@ -231,13 +234,16 @@ static inline size_t place_unit(const Place *at, int layer, int head) {
 /* Where hooks of this layer, head (-1: all) and item run. */
 Site engine_site(const Engine *engine, int layer, int head, size_t item);
 
+/* Notes a loop over threads for engine_loops; returns the number of its tasks. */
+size_t engine_divides(Engine *engine, const char *work, size_t tasks);
+
 /* What the embedding of a token is multiplied with. */
 real engine_token_scale(const Engine *engine);
 
 /* The slot that gathers the weight gradients of a row block. */
 size_t engine_slot(const Engine *engine, size_t item, size_t block);
 
-/* ---- chains.c: tasks that add to slots -------------------------------------------------------- */
+/* ---- chains.c: tasks that add to slots ------------------------------------------------------ */
 
 /* Tasks of all chains: items where one thread takes an item through all layers, else row blocks. */
 size_t engine_chained(const Engine *engine);
@@ -248,7 +254,7 @@ typedef void ChainWork(Engine *engine, Link link, size_t task, const void *what)
 /* Calls work for every task, on all threads. Between link_wait and link_pass of a stage a task has
    its chain's slot (of that stage) to itself, after the tasks before it. A task passes every stage
    that any task of the chain waits for. */
-void chains_run(Engine *engine, ChainWork *work, const void *what);
+void chains_run(Engine *engine, const char *name, ChainWork *work, const void *what);
 void link_wait(Link link, size_t stage);
 void link_pass(Link link, size_t stage);
 /* The same inside a block, whose phase does not count the waiting. */

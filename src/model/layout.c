@@ -43,10 +43,11 @@ static void cut(Engine *engine) {
         (length + (size_t)engine->query_rows - 1) / (size_t)engine->query_rows;
     engine->by_sequence = length <= SEQUENCE_LENGTH && items >= SLOTS;
     const bool linear = engine->model->shape.linear != NULL;
-    engine->whole_unit = engine->by_sequence || pairs >= ATTENTION_UNITS || linear;
-    engine->groups = pairs >= ATTENTION_UNITS || linear
+    engine->groups = engine->by_sequence || linear || pairs >= ATTENTION_UNITS
                          ? 1
                          : least((ATTENTION_UNITS + pairs - 1) / pairs, engine->query_blocks);
+    /* not the bits, only who does what: */
+    engine->whole_unit = engine->by_sequence || linear || pairs >= 2 * (size_t)engine->threads;
     engine->sharers = engine->by_sequence ? SLOTS : items;
     engine->ranges = items >= SLOTS ? 1 : SLOTS / items;
 }

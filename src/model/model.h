@@ -161,6 +161,15 @@ typedef enum {
 extern const char *const phase_names[PHASES];
 void engine_phases(Engine *engine, double seconds[PHASES], bool reset);
 
+/* The loops over threads since the last reset: the most threads that can have work in one are its
+   tasks (in the backward of row blocks and of sequences less: docs/PERFORMANCE.md). */
+enum { ENGINE_LOOPS = 32 };
+typedef struct {
+    const char *work;
+    size_t tasks, times;
+} EngineLoop;
+size_t engine_loops(Engine *engine, EngineLoop loops[ENGINE_LOOPS], bool reset);
+
 /* Bytes that a pass of this shape needs beside the parameters; allocates none of them. */
 double engine_bytes_needed(Model *described, size_t items, size_t length, bool training,
                            int threads);
