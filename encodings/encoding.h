@@ -45,7 +45,8 @@ enum {
     ENCODING_PARAMETERS = 8, /* most parameters of an encoding */
     ENCODING_RANK = 3,       /* most dimensions of one */
     TILE_ROWS = 64,          /* most rows of a query block */
-    TILE_COLUMNS = 256       /* most columns of a tile of keys */
+    TILE_COLUMNS = 256,      /* most columns of a tile of keys */
+    WHOLE_MOST = 1 << 28     /* how far from 0 whole positions may lie: distances fit an int32_t */
 };
 
 /* What an encoding may know of the model. */
@@ -143,7 +144,7 @@ typedef struct Encoding {
     const char *needs_causal;   /* NULL, or why it is meaningless in a bidirectional model: a clause
                                    of which it is the subject */
     bool needs_even_head_width;
-    bool needs_whole_positions; /* fractional positions are refused */
+    bool needs_whole_positions; /* fractional ones and those beyond WHOLE_MOST are refused */
 
     /* Fills the list, returns its length. shape->options are set. */
     int (*parameters)(const EncodingShape *shape, EncodingParameter list[ENCODING_PARAMETERS]);

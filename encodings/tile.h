@@ -68,9 +68,9 @@ typedef struct {
     int32_t query[TILE_ROWS], key[TILE_COLUMNS];
 } TileRows;
 
-/* A whole position beside another, where no clip reaches beyond 2^29. */
+/* A whole position beside another. */
 static inline int32_t tile_offset(double position, double origin) {
-    const double far = 1 << 29, x = position - origin;
+    const double far = 2.0 * WHOLE_MOST, x = position - origin;
     return (int32_t)(x < -far ? -far : x > far ? far : x);
 }
 

@@ -471,6 +471,59 @@ def test_tokens():
                  start("forward", RESULT, "--tokens", path, "-o", os.path.join(WORK, "t.h5")))
 
 
+# Numbers that no int32, int64 or float holds, or that the next whole number is not beside.
+EXTREMES = (1e308, -1e308, 5e-324, 0.5, -1.0, 2.0**22, 2.0**24 + 1, 2.0**31, -2.0**31 - 1, 2.0**53,
+            2.0**63, -2.0**63, 3.5e38, np.inf, np.nan)
+NEED_WHOLE = ("shaw", "tupe", "deberta", "t5", "custom")
+
+
+def positions_file(path, *rows):
+    with h5py.File(path, "w", libver="earliest") as file:
+        file["tokens"] = np.ones(np.shape(rows), "<i4")
+        file["positions"] = np.array(rows, "<f8")
+
+
+def test_positions():
+    """Extreme positions, drawn for each encoding: alone, mixed, and with a far start."""
+    listed = start("list", "encodings").out.splitlines()[2:]
+    names = [line.split()[0] for line in listed if line and not line.startswith(" ")]
+    COUNT.holds("the encodings are listed", len(names) > 15 and set(NEED_WHOLE) < set(names), names)
+    functions = os.path.join(WORK, "custom.lua")
+    write_bytes(functions, b"""return { name = "tiny", task = { "copy", alphabet = 8 },
+        model = { layers = 1, width = 16, heads = 2, encoding = { "custom",
+            bias = function(head, distance) return -distance / head end } },
+        train = { length = 8, tokens = 64 }, evaluate = { lengths = { 8 } } }""")
+
+    def work(name):
+        draw = random.Random(f"{SEED}/{name}")
+        folder = os.path.join(WORK, f"positions_{name}")
+        config = [functions] if name == "custom" else \
+            ["tests/tiny.lua", f"model.encoding={name}", "evaluate.lengths=8", "train.length=8"]
+        made = start(*config, "train.steps=2", "--quiet", "--output", folder)
+        result = next((os.path.join(place, "run.h5") for place, _, found in os.walk(folder)
+                       if "run.h5" in found), "none")
+        path = os.path.join(folder, "tokens.h5")
+        plain = np.arange(8.0)
+
+        def forward(*rows):
+            positions_file(path, *rows)
+            return start("forward", result, "--tokens", path, "-o", path + ".out")
+
+        some = draw.sample(EXTREMES, 3)
+        return (made, forward(plain, plain + 100), forward(2.0**28 + 1 + plain),
+                [forward([draw.choice(EXTREMES) for _ in range(8)]),
+                 forward(*np.full((8, 3), some).T),
+                 *(forward(np.append(plain[:7], one), np.append(one, plain[:7])) for one in some)])
+
+    for name, (made, near, far, ends) in zip(names, side_by_side(work, names)):
+        COUNT.holds(f"{name} is trained", made.code == 0, made)
+        survived(f"positions 100 to 107 with {name}", "forward", near)
+        if name in NEED_WHOLE:
+            refused(f"positions beyond 2^28 with {name}", "forward", far)
+        for number, ended in enumerate(ends):
+            survived(f"extreme positions {number} with {name}", "forward", ended)
+
+
 def test_weights_to_start_from():
     for attack in (external_link, external_storage, virtual_dataset, four_tebibytes, texts):
         path = edited("weights", lambda file: replace(attack)(file, "/parameters/embedding"))

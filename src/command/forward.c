@@ -204,9 +204,10 @@ static void check_input(const Command *command, const Model *model, const Input 
         if (!isfinite(input->positions[i]))
             die(EXIT_FAILED, "%s: position %g is not finite", what, input->positions[i]);
         if (model->shape.encoding->needs_whole_positions &&
-            input->positions[i] != floor(input->positions[i]))
-            die(EXIT_FAILED, "%s: %s needs whole positions, and one is %g", what,
-                model->shape.encoding->name, input->positions[i]);
+            (input->positions[i] != floor(input->positions[i]) ||
+             fabs(input->positions[i]) > WHOLE_MOST))
+            die(EXIT_FAILED, "%s: %s needs whole positions from -%d to %d, and one is %.17g", what,
+                model->shape.encoding->name, WHOLE_MOST, WHOLE_MOST, input->positions[i]);
         largest = i ? fmax(largest, input->positions[i]) : input->positions[i];
     }
     const Encoding *encoding = model->shape.encoding;
