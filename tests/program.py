@@ -1,6 +1,7 @@
 """program.py: what the Python tests of the program share. They are called from the root, with the
 program as their first argument, and end with "N passed, N failed"."""
 
+import atexit
 import collections
 import concurrent.futures
 import os
@@ -13,6 +14,7 @@ import threading
 PROGRAM = os.path.abspath(sys.argv[1])
 LIMIT = 100  # seconds; who takes longer is killed
 WORK = tempfile.mkdtemp(prefix="harness_test_")
+atexit.register(shutil.rmtree, WORK, True)
 
 # code: exit code, or minus the signal. cpu: seconds; memory: MiB at most.
 Ended = collections.namedtuple("Ended", "code out err cpu memory")
@@ -37,6 +39,16 @@ def start(*words, folder=None):
                      used.ru_maxrss / 1024)
 
 
+def read_bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write_bytes(path, content):
+    with open(path, "wb") as file:
+        file.write(content)
+
+
 def lines(text):
     return text.splitlines()
 
@@ -50,18 +62,20 @@ class Count:
     def __init__(self):
         self.passed = self.failed = 0
 
-    def holds(self, what, condition, ended=None):
+    def holds(self, what, condition, detail=None):
+        """Counts; says what does not hold, with an Ended or something else about it."""
         if condition:
             self.passed += 1
             return True
         self.failed += 1
-        print(f"not so: {what}")
-        if ended:
-            print(f"    {ended._replace(out=ended.out[-300:], err=ended.err[-600:])}")
+        if isinstance(detail, Ended):
+            detail = detail._replace(out=detail.out[-300:], err=detail.err[-600:])
+        print(f"not so: {what}" + (f"\n    {detail}" if detail else ""), flush=True)
         return False
 
-    def end(self):
-        shutil.rmtree(WORK)
+    def end(self, note=None):
+        if note:
+            print(note)
         print(f"{self.passed} passed, {self.failed} failed")
         sys.exit(self.failed > 0)
 

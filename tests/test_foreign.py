@@ -12,7 +12,8 @@ import zlib
 import h5py
 import numpy as np
 
-from program import LIMIT, WORK, Count, commands_a_terminal, lines, side_by_side, start
+from program import (LIMIT, WORK, Count, commands_a_terminal, lines, read_bytes, side_by_side,
+                     start, write_bytes)
 
 MUTATIONS = int(sys.argv[2]) if len(sys.argv) > 2 else 30
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
@@ -31,16 +32,6 @@ def make_result():
         if "run.h5" in names:
             return os.path.join(place, "run.h5")
     raise AssertionError("no run.h5")
-
-
-def read_bytes(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def write_bytes(path, content):
-    with open(path, "wb") as file:
-        file.write(content)
 
 
 RESULT = make_result()

@@ -6,7 +6,7 @@ import glob
 import os
 import re
 
-from program import WORK, Count, commands_a_terminal, lines, side_by_side, start
+from program import (WORK, Count, commands_a_terminal, lines, side_by_side, start, write_bytes)
 
 SECONDS, MEMORY = 2, 256
 COUNT = Count()
@@ -23,8 +23,7 @@ def path_of(name):
 def write(name, text):
     path = path_of(name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(text if isinstance(text, bytes) else text.encode())
+    write_bytes(path, text if isinstance(text, bytes) else text.encode())
     return path
 
 

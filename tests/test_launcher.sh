@@ -3,31 +3,11 @@
 # on, what it says and how it ends. Ends with "N passed, N failed".
 set -u
 root=$(pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+set -- ./harness
+. tests/program.sh
 unset HARNESS_ISA HARNESS_NO_SETUP
-passed=0 failed=0
-
-# holds "WHAT" CONDITION...: the condition is a command.
-holds() {
-    what=$1
-    shift
-    if "$@"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "not so: $what ($*)"
-        cat "$work/out" "$work/err" 2>/dev/null
-    fi
-}
-# start ARGUMENT...: runs the launcher; its output is in $work/out and err, its status in $status.
-start() {
-    status=0
-    "${launcher:-./harness}" "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
-}
-says() { grep -q -e "$2" "$work/$1"; }
 silent() { [ ! -s "$work/$1" ]; }
-program() { # program TEXT: the one source file; it answers with TEXT, its folder and arguments
+source_of() { # source_of TEXT: the one source file; it answers with TEXT, its folder and arguments
     cat >src/main.c <<END
 #include <stdio.h>
 #include <unistd.h>
@@ -46,7 +26,7 @@ project="$work/the project"
 mkdir -p "$project/src" "$project/encodings" "$project/tasks"
 cp -R harness Makefile CHANGELOG.md scripts "$project"
 cd "$project" || exit 1
-program first
+source_of first
 echo build/ >.gitignore
 git init -q . && git add -A && git -c user.name=t -c user.email=t@t commit -q -m first
 
@@ -69,14 +49,14 @@ mkdir "$work/elsewhere"
 ln -s "$project/harness" "$work/elsewhere/link"
 ln -s link "$work/elsewhere/again"
 cd "$work/elsewhere" || exit 1
-launcher=./again start
+program=./again start
 holds 'through a link to a link, from another folder' says out "^first in .*/elsewhere "
 holds 'nothing is written there' [ "$(ls)" = "$(printf 'again\nlink')" ]
-PATH=$project:$PATH launcher=harness start
+PATH=$project:$PATH program=harness start
 holds 'through PATH' says out "^first in .*/elsewhere "
 cd "$project" || exit 1
 
-program second
+source_of second
 start
 holds 'an edit is built' says out '^second in .* dirty 1'
 git -c user.name=t -c user.email=t@t commit -q -a -m second
@@ -90,11 +70,11 @@ start
 holds 'a removed header is noticed' [ "$status" = 1 ]
 holds 'the compiler is heard' says err 'extra.h'
 holds 'an old program does not run in place of a new one' silent out
-program third
+source_of third
 start
 holds 'mended' says out '^third in'
 
-program fourth
+source_of fourth
 for i in 1 2 3 4; do
     ./harness >"$work/out$i" 2>"$work/err$i" </dev/null &
 done

@@ -4,46 +4,26 @@
 
 from the root, with the library of faults.c, and ends with "N passed, N failed"."""
 
-import atexit
 import concurrent.futures
 import hashlib
 import json
 import os
-import shutil
+import resource
 import subprocess
 import sys
-import tempfile
 
 import h5py
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+from program import PROGRAM, WORK, Count, read_bytes  # noqa: E402
 from same_run import different  # noqa: E402
 
-PROGRAM, FAULTS = sys.argv[1:3]
+FAULTS = sys.argv[2]
 COUNT = int(sys.argv[3]) if len(sys.argv) > 3 else 0
-WORK = tempfile.mkdtemp(prefix="harness-crash-")
-atexit.register(shutil.rmtree, WORK, True)
 TIMES = ("tokens_per_second", "seconds")
 
-passed = failed = 0
-
-
-def holds(what, condition, detail=""):
-    """Counts; says what does not hold."""
-    global passed, failed
-    if condition:
-        passed += 1
-    else:
-        failed += 1
-        print(f"not so: {what}" + (f"\n    {detail}" if detail else ""), flush=True)
-    return bool(condition)
-
-
-def finish(note=""):
-    if note:
-        print(note)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+checks = Count()
+holds, finish = checks.holds, checks.end
 
 
 def surroundings(output, fault=None, threads=1, **more):
@@ -59,10 +39,13 @@ def surroundings(output, fault=None, threads=1, **more):
     return env
 
 
-def start(words, output, timeout=300, **settings):
-    """The program with these words, its results below output."""
+def start(words, output, timeout=300, limit=None, **settings):
+    """The program with these words, its results below output. limit: a resource and its most."""
+    def set_limit():
+        resource.setrlimit(limit[0], (limit[1], limit[1]))
     return subprocess.run([PROGRAM, *words, "--output", output], text=True, timeout=timeout,
                           stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                          preexec_fn=set_limit if limit else None,
                           env=surroundings(output, **settings))
 
 
@@ -87,8 +70,7 @@ def run_folder(output):
 
 def is_whole(path):
     """Every byte as it was sealed, and every dataset readable by h5py. Gives the attributes."""
-    with open(path, "rb") as file:
-        content = file.read()
+    content = read_bytes(path)
     if content[-73:] != f"\nsha256 {hashlib.sha256(content[:-73]).hexdigest()}\n".encode():
         return None
     with h5py.File(path) as file:
@@ -132,8 +114,7 @@ def events(folder):
     path = os.path.join(folder, "events.jsonl") if folder else ""
     if not os.path.exists(path):
         return []
-    with open(path, "rb") as log:
-        content = log.read()
+    content = read_bytes(path)
     holds("the log ends with a whole line", not content or content.endswith(b"\n"), content[-80:])
     return [json.loads(line) for line in content.splitlines()]
 

@@ -152,11 +152,7 @@ def files_of_limited_size(halfway, whole):
     for limit in (0, 1, 4096, 65536, largest - 1):
         what = f"files of at most {limit} bytes"
         output = prepared(f"limit{limit}", halfway)
-        done = subprocess.run([common.PROGRAM, *RUN, "--output", output], text=True, check=False,
-                              stdin=subprocess.DEVNULL, capture_output=True,
-                              env=common.surroundings(output),
-                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
-                                                                    (limit, limit)))
+        done = common.start(RUN, output, limit=(resource.RLIMIT_FSIZE, limit))
         full_disk(what, output, done)
         goes_on(what, output, whole)
 

@@ -97,7 +97,7 @@ def main():
     holds("the run ends when nobody kills it", done.returncode == 0, done.stderr)
     whole = common.run_folder(output)
     runs = 0
-    while sum(met.values()) < common.COUNT and not common.failed:
+    while sum(met.values()) < common.COUNT and not common.checks.failed:
         killed_again_and_again(runs, whole, duration)
         runs += 1
     common.finish(f"{sum(met.values())} kills of {runs} runs: " +

@@ -16,6 +16,7 @@ import h5py
 
 import common
 from common import holds
+from program import read_bytes, write_bytes
 
 RUN = ["tests/tiny.lua", "train.checkpoint_every=3", "--quiet"]
 ENDLESS = [*RUN, "train.steps=1000000", "evaluate.every=0", "train.snapshot_every=0",
@@ -50,16 +51,6 @@ def checkpoints(output):
         if folder else []
     return sorted((os.path.join(folder, n) for n in names),
                   key=lambda name: -int(re.search(r"-(\d+)\.h5", name)[1]))
-
-
-def content(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def write(path, data):
-    with open(path, "wb") as file:
-        file.write(data)
 
 
 def work(name, halfway=None):
@@ -149,7 +140,7 @@ def owners():
     # Free at once: this one is stopped by us, and not by the lock.
     second = background(ENDLESS, output)
     lock = os.path.join(common.run_folder(output), "run.lock")
-    wait_for(lambda: content(lock).split()[1:] == [str(second.pid).encode()], second)
+    wait_for(lambda: read_bytes(lock).split()[1:] == [str(second.pid).encode()], second)
     holds("the lock of one that was killed is free", second.poll() is None, second)
     second.terminate()
     holds("and the run goes on", second.wait() == 75, second.stderr.read())
@@ -220,11 +211,7 @@ def few_descriptors(halfway, whole):
     for limit in (8, 7, 6, 5, 4):
         what = f"{limit} descriptors"
         output = work(f"few{limit}", halfway)
-        done = subprocess.run([common.PROGRAM, *RUN, "--output", output], text=True, check=False,
-                              stdin=subprocess.DEVNULL, capture_output=True,
-                              env=common.surroundings(output),
-                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
-                                                                    (limit, limit)))
+        done = common.start(RUN, output, limit=(resource.RLIMIT_NOFILE, limit))
         ended[limit] = done.returncode
         if done.returncode:
             refused(what, done, done.returncode, "Too many open files")
@@ -241,7 +228,7 @@ def few_descriptors(halfway, whole):
 
 def damaged_checkpoints(halfway, whole):
     newest, older = checkpoints(halfway)
-    data = content(newest)
+    data = read_bytes(newest)
     changes = [(f"cut to {size} bytes", data[:size])
                for size in (0, 7, 100, len(data) // 2, len(data) - 73, len(data) - 1)]
     for at in (0, 12, len(data) // 3, len(data) - 60, len(data) - 1):
@@ -249,7 +236,7 @@ def damaged_checkpoints(halfway, whole):
     changes.append(("with more behind it", data + b"more"))
     for number, (what, changed) in enumerate(changes):
         output = work(f"damaged{number}", halfway)
-        write(checkpoints(output)[0], changed)
+        write_bytes(checkpoints(output)[0], changed)
         done = common.start(RUN, output)
         holds(f"a checkpoint {what}: the older one is used", done.returncode == 0 and
               "is not used" in done.stderr and "going on after step 3 of 12" in done.stderr,
@@ -259,16 +246,16 @@ def damaged_checkpoints(halfway, whole):
 
     output = work("all damaged", halfway)
     for path in checkpoints(output):
-        write(path, content(path)[:-1])
-    before = {path: content(path) for path in checkpoints(output)}
+        write_bytes(path, read_bytes(path)[:-1])
+    before = {path: read_bytes(path) for path in checkpoints(output)}
     log = os.path.join(common.run_folder(output), "events.jsonl")
-    before[log] = content(log)
+    before[log] = read_bytes(log)
     done = common.start(RUN, output)
     holds("no checkpoint that can be used: ends with 1", done.returncode == 1, done.stderr)
     holds("no checkpoint that can be used: is said", "none of its checkpoints can be used" in
           done.stderr, done.stderr)
     holds("no checkpoint that can be used: nothing is touched",
-          all(content(path) == data for path, data in before.items()))
+          all(read_bytes(path) == data for path, data in before.items()))
     done = common.start([*RUN, "--fresh"], output)
     holds("no checkpoint that can be used: --fresh starts again", done.returncode == 0, done.stderr)
     common.same_run("--fresh", common.run_folder(output), whole)
@@ -279,15 +266,15 @@ def change(path, **attributes):
     with h5py.File(path, "r+") as file:
         for name, value in attributes.items():
             file.attrs[name] = value
-    data = content(path)
-    write(path, data + f"\nsha256 {hashlib.sha256(data).hexdigest()}\n".encode())
+    data = read_bytes(path)
+    write_bytes(path, data + f"\nsha256 {hashlib.sha256(data).hexdigest()}\n".encode())
 
 
 def other_versions(halfway, whole):
     output = work("version", os.path.join(common.WORK, "whole"))
     result = os.path.join(common.run_folder(output), "run.h5")
     change(result, format_version="2.0")
-    before = content(result)
+    before = read_bytes(result)
     words = "is of version 2.0 of the format"
     refused("a result of version 2", common.start(RUN, output), 1, result, words, "--fresh")
     for command in (["verify", result], ["show", result], ["forward", result],
@@ -300,7 +287,7 @@ def other_versions(halfway, whole):
     done = common.start(["compare", result, os.path.join(whole, "run.h5")], output)
     holds("compare leaves version 2 out and says so", done.returncode == 1 and
           words in done.stderr, (done.returncode, done.stderr))
-    holds("a result of version 2 is not touched", content(result) == before)
+    holds("a result of version 2 is not touched", read_bytes(result) == before)
     done = common.start([*RUN, "--fresh"], output)
     holds("a result of version 2: --fresh replaces it", done.returncode == 0, done.stderr)
     common.same_run("replaced", common.run_folder(output), whole)
