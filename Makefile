@@ -13,7 +13,7 @@ JOBS    := $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 
 # What scripts/probe.sh found: the flags of each library, and what is missing. Probed again as long
 # as something is.
-ifneq ($(filter-out check double plain asan tsan check-learning bench-torch lint format setup \
+ifneq ($(filter-out check isas double plain asan tsan check-learning bench-torch lint format setup \
        clean help,$(or $(MAKECMDGOALS),all)),)
 include $(OUT)/probe.mk
 endif
@@ -78,6 +78,16 @@ $(OUT)/run_tests: $(call object,$(TESTS)) $(LIBRARY)
 $(OUT)/faults.so: tests/crash/faults.c $(OUT)/command
 	@echo "  link $@"
 	@$(CC) -std=c11 -D_GNU_SOURCE -O1 -g $(WARNINGS) -fPIC -shared -o $@ $< -ldl
+
+# The compiler of another processor, whose code nothing here runs; libraries' headers are those of
+# this machine. Debian's lua.h wants one from the folder of this processor: last, and for Lua alone.
+aarch64: ## every file of the program compiled for aarch64 (Debian's cross compiler, not run)
+	@$(if $(HARNESS_NO_SETUP),,scripts/setup.sh aarch64)
+	@$(FLAVOUR_MAKE) CC=aarch64-linux-gnu-gcc ISA=aarch64 FLAVOUR=plain OUT=$(BUILD)/aarch64 \
+	    MISSING= SLOW= HDF5_CFLAGS='$(HDF5_CFLAGS)' WERROR=1 objects \
+	    LUA_CFLAGS='$(LUA_CFLAGS) -idirafter /usr/include/$(shell $(CC) -print-multiarch)'
+
+objects: $(call object,$(SOURCES))
 
 # Programs of libFuzzer, which brings main.
 FUZZ = config override json log
@@ -147,6 +157,16 @@ plain: ## the program without oneDNN and LIBXSMM, and the tests that multiply ma
 	@$(RUN_TESTS) \
 	    $(call suites,$(call flavour,plain),ops optim attention linear model selftest run)
 
+# The other levels of this machine, and the suites that add and multiply.
+ISAS = $(filter-out $(ISA),$(shell . scripts/isa.sh; echo $$isas))
+isa_folder = $(OUT:$(BUILD)/$(ISA)%=$(BUILD)/$(1)%)
+NUMERICS = $(filter-out tasks examples config identity study store report records,$(SUITES))
+isas: ## the other instruction sets of this machine: the tests of the numerics for each
+	@$(SETUP)
+	@set -e; for isa in $(ISAS); do $(FLAVOUR_MAKE) ISA=$$isa all tests; done
+	@$(RUN_TESTS) $(foreach isa,$(ISAS),'$(call isa_folder,$(isa))/harness selftest' \
+	    $(call suites,$(call isa_folder,$(isa)),$(NUMERICS)))
+
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(FLAVOUR_MAKE) FLAVOUR=asan tests
 	@LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0 \
@@ -200,12 +220,18 @@ memcheck: ## valgrind: short suites, and a tiny run that is read again
 	@$(FLAVOUR_MAKE) ISA=$(ISA:x86-64-v4=x86-64-v3) FLAVOUR=plain all tests
 	@$(RUN_TESTS) 'scripts/memcheck.sh $(MEMCHECK)'
 
+COUNTED = $(ISA:x86-64-v4=x86-64-v3)
+instructions: ## valgrind: a training step's instructions against the record (RENEW=1 writes it)
+	@$(if $(HARNESS_NO_SETUP),,scripts/setup.sh tests memcheck)
+	@$(FLAVOUR_MAKE) ISA=$(COUNTED) all
+	@$(RUN_TESTS) 'tests/instructions.sh $(call isa_folder,$(COUNTED))/harness'
+
 MUTATIONS = 2000
 mutate: ## MUTATIONS=2000 changed result files through the commands that read them (minutes)
 	@$(FLAVOUR_MAKE) all .venv/installed
 	@$(RUN_TESTS) '.venv/bin/python tests/test_foreign.py $(OUT)/harness $(MUTATIONS) $(SEED)'
 
-.PHONY: fuzz memcheck mutate
+.PHONY: fuzz memcheck instructions mutate
 
 bench: all ## speed against the peak of this machine
 	@$(OUT)/harness bench
@@ -245,8 +271,9 @@ clean: ## removes build/ (results/ and .venv/ stay)
 	rm -rf $(BUILD)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /    make \1\t/p' Makefile | expand -t 24
+	@sed -n 's/^\([a-z0-9-]*\):.*## /    make \1\t/p' Makefile | expand -t 24
 
 FORCE:
 .PHONY: all tests check crash faults soak double plain asan tsan check-learning check-torch \
-        torch-vectors bench bench-torch docs lint format setup clean help FORCE
+        torch-vectors bench bench-torch docs lint format setup clean help isas \
+        aarch64 objects FORCE

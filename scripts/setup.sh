@@ -1,9 +1,9 @@
 #!/bin/sh
-# setup.sh [tests] [fuzz] [memcheck]: installs what scripts/probe.sh does not find: what the program
-# needs and, with `tests`, what its tests need as well; `fuzz` and `memcheck` add what these targets
-# of the Makefile need. Says what it will install and asks apt-get, as root or through a sudo that
-# wants no password; for other package managers it prints the line to type. CC=clang looks for what
-# clang needs.
+# setup.sh [tests] [fuzz] [memcheck] [aarch64]: installs what scripts/probe.sh does not find: what
+# the program needs and, with `tests`, what its tests need as well; `fuzz`, `memcheck` and `aarch64`
+# add what these targets of the Makefile need. Says what it will install and asks apt-get, as root
+# or through a sudo that wants no password; for other package managers it prints the line to type.
+# CC=clang looks for what clang needs.
 set -eu
 cc=${CC:-cc}
 found=$("$(dirname "$0")/probe.sh" "$cc")
@@ -20,6 +20,11 @@ for part; do
         ;;
     memcheck)
         command -v valgrind >/dev/null || needed="$needed valgrind" also="$also valgrind libc6-dbg"
+        ;;
+    aarch64)
+        command -v aarch64-linux-gnu-gcc >/dev/null ||
+            needed="$needed aarch64-linux-gnu-gcc" \
+                also="$also gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
         ;;
     esac
 done

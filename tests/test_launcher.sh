@@ -86,8 +86,13 @@ holds 'and one of them built' [ "$(cat "$work"/err? | grep -c 'building for')" =
 
 HARNESS_ISA=pentium start
 holds 'an unknown instruction set is refused' [ "$status" = 2 ]
-HARNESS_ISA=native start
-holds 'a forced instruction set has its own folder' [ -x build/native/harness ]
+holds 'and those of this machine are named' says err 'one of .*native'
+. scripts/isa.sh
+for level in $isas native; do
+    HARNESS_ISA=$level start
+    holds "HARNESS_ISA=$level has its own folder" [ -x "build/$level/harness" ]
+    holds 'and runs' says out '^fourth'
+done
 
 # A system with no compiler, no make and no package manager.
 mkdir "$work/bare"
