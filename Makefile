@@ -62,6 +62,8 @@ LIBRARY = $(call object,$(filter-out src/main.c,$(SOURCES)))
 
 all: $(OUT)/harness ## (default) the program: build/ISA/harness, what ./harness starts
 
+# What only `make fuzz` links is compiled with the rest, so that it follows the functions it calls.
+tests: $(call object,$(wildcard tests/fuzz/*.c))
 tests: $(OUT)/run_tests $(OUT)/faults.so ## the test program: build/ISA/run_tests [SUITE...]
 
 # Linked beside and moved into place: nobody starts half a program.

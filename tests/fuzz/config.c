@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     Mistakes mistakes;
     if (size && memmem(bytes, size, "study", 5)) {
         Study study;
-        const bool good = study_load(path, 0, NULL, &study, &mistakes);
+        const bool good = study_load(path, 0, 0, NULL, &study, &mistakes);
         fuzz_check(good, &mistakes);
         if (good) study_free(&study);
     } else {

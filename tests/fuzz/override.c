@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     Mistakes mistakes;
     if (sweep) {
         Study study;
-        const bool good = study_load(path, count, list, &study, &mistakes);
+        const bool good = study_load(path, 0, count, list, &study, &mistakes);
         fuzz_check(good, &mistakes);
         if (good) study_free(&study);
     } else {
