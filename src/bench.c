@@ -10,7 +10,10 @@
 #include <x86intrin.h>
 #endif
 
-enum { CHAINS = 12, ROUNDS = 100000 }; /* independent sums: enough to hide the latency */
+enum {
+    CHAINS = 12,     /* independent sums: enough to hide the latency */
+    ROUNDS = 1000000 /* milliseconds: threads that sleep need some time to wake */
+};
 
 /* Returns a number that depends on every operation, so that none is left out. */
 static real multiply_add(real seed) {

@@ -7,6 +7,7 @@
 #include "src/sha256.h"
 #include "src/store/store.h"
 
+#include <errno.h>
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -18,9 +19,17 @@
 #include <omp.h>
 #endif
 
+/* A file of the system, NULL where it has none. It is not taken for missing when there is no memory
+   to open it with: what is read there goes into results. */
+static FILE *open_system(const char *path) {
+    FILE *file = fopen(path, "re");
+    if (!file && errno == ENOMEM) die(EXIT_INTERNAL, "the system has no memory to open %s", path);
+    return file;
+}
+
 static void find_cpu(char *to, size_t size) {
     snprintf(to, size, "unknown");
-    FILE *file = fopen("/proc/cpuinfo", "re");
+    FILE *file = open_system("/proc/cpuinfo");
     char line[256];
     while (file && fgets(line, sizeof line, file)) {
         const char *colon = strchr(line, ':');
@@ -37,7 +46,7 @@ int environment_cores(void) {
     cpu_set_t set;
     if (!sched_getaffinity(0, sizeof set, &set)) cores = CPU_COUNT(&set);
     double quota, period;
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+    FILE *file = open_system("/sys/fs/cgroup/cpu.max");
     if (file) {
         if (fscanf(file, "%lf %lf", &quota, &period) == 2 && period > 0)
             cores = (int)fmin(cores, fmax(1, ceil(quota / period)));
@@ -49,7 +58,7 @@ int environment_cores(void) {
 
 double environment_memory(void) {
     double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE), limit;
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
+    FILE *file = open_system("/sys/fs/cgroup/memory.max");
     if (file) {
         if (fscanf(file, "%lf", &limit) == 1 && limit > 0) bytes = fmin(bytes, limit);
         fclose(file);

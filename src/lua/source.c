@@ -117,6 +117,14 @@ static char *join(const char *folder, const char *name) {
     return path;
 }
 
+/* realpath; memory of the caller. */
+static char *real_path(const char *path) {
+    char *resolved = realpath(path, NULL);
+    if (!resolved && errno == ENOMEM)
+        die(EXIT_INTERNAL, "the system has no memory to find %s", path);
+    return resolved;
+}
+
 /* The index of the file with that resolved path: a new one unless it is known. Takes over the
  * texts. */
 static int add(Sources *sources, char *path, char *resolved, char reason[SOURCE_REASON]) {
@@ -141,7 +149,7 @@ static int add(Sources *sources, char *path, char *resolved, char reason[SOURCE_
 }
 
 bool source_open(Sources *sources, const char *path, char reason[SOURCE_REASON]) {
-    char *resolved = realpath(path, NULL);
+    char *resolved = real_path(path);
     if (!resolved) {
         say(reason, "%s", strerror(errno));
         return false;
@@ -152,7 +160,7 @@ bool source_open(Sources *sources, const char *path, char reason[SOURCE_REASON])
 
 void source_set(Sources *sources, const char *path, const char *text) {
     if (!sources->project) {
-        char *resolved = realpath(path, NULL);
+        char *resolved = real_path(path);
         sources->project = resolved ? find_project(resolved) : copy_text("/");
         free(resolved);
     }
@@ -202,7 +210,7 @@ static int find_recalled(const Sources *sources, const char *name) {
 /* The path with links resolved, or NULL with the reason. */
 static char *resolve(const Sources *sources, const char *path, bool anywhere,
                      char reason[SOURCE_REASON]) {
-    char *resolved = realpath(path, NULL);
+    char *resolved = real_path(path);
     if (!resolved) {
         say(reason, "%s", strerror(errno));
     } else if (!anywhere && !inside(sources->project, resolved)) {
