@@ -130,8 +130,9 @@ def memory_faults(halfway, whole):
     own = [p for p in places if p[2] == os.path.basename(common.PROGRAM)]
     others = [p for p in places if p not in own]
     holds("there are places that ask for memory", len(own) > 100 and len(others) > 100)
-    common.each(memory_fault, [(int(p[1]), p[2], halfway, whole)
-                               for p in own[::STRIDE] + others[::20 * STRIDE]])
+    # A child process counts on from its parent's number: one of a kind.
+    chosen = {int(p[1]): p[2] for p in own[::STRIDE] + others[::20 * STRIDE]}
+    common.each(memory_fault, [(*place, halfway, whole) for place in chosen.items()])
 
 
 # ---- a disk that is full -------------------------------------------------------------------
