@@ -5,3 +5,4 @@ return {
     ::again:: goto again
   end },
 }
+-- ThreadSanitizer keeps signals back until something that it sees is called: here nothing is

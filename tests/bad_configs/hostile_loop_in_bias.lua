@@ -5,3 +5,4 @@ return {
     while true do end end } },
   train = { steps = 10, length = 16 },
 }
+-- ThreadSanitizer keeps signals back until something that it sees is called: here nothing is
