@@ -10,6 +10,8 @@
    in encodings/rope_scaling.c. Angles are computed in double and stored as sines and cosines. */
 #include "encodings/rope.h"
 
+#include "src/simd.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +118,8 @@ static void turn(const Site *site, real direction, size_t first, size_t rows, co
         const real *restrict sine = cosine + pairs;
         const real *restrict from = x + row * x_stride;
         real *restrict to = out + row * out_stride;
+        fetch_to_read(from + ROWS_AHEAD * x_stride, n);
+        fetch_to_write(to + ROWS_AHEAD * out_stride, n);
         if (half)
             for (size_t c = 0; c < pairs; c++) {
                 const real a = from[c], b = from[c + pairs], s = direction * sine[c];

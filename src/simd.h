@@ -28,6 +28,16 @@ typedef int32_t IntLanes __attribute__((vector_size(64)));
 #define LN2 0.6931471805599453F
 #endif
 
+/* Asks for a row that is read, or written, some rows later. A row of one head lies as far from the
+   next as all heads are wide, which the processor does not foresee. May point behind the array. */
+enum { ROWS_AHEAD = 8 };
+static inline void fetch_to_read(const real *row, size_t width) {
+    for (size_t c = 0; c < width; c += LANES) __builtin_prefetch(row + c);
+}
+static inline void fetch_to_write(const real *row, size_t width) {
+    for (size_t c = 0; c < width; c += LANES) __builtin_prefetch(row + c, 1);
+}
+
 static inline Lanes lanes_load(const real *from) { return *(const Lanes *)from; }
 static inline void lanes_store(real *to, Lanes x) { *(Lanes *)to = x; }
 static inline Lanes lanes_all(real x) { return x - (Lanes){0}; }

@@ -526,7 +526,7 @@ static bool among(const char *lines, const char *found) {
     return false;
 }
 
-/* Sanitizers keep more memory than the program takes; that of threads keeps signals back as well. */
+/* Sanitizers keep more memory than the program takes; that of threads keeps signals back, too. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)

@@ -26,8 +26,10 @@ typedef struct {
 /* ---- packing ----------------------------------------------------------------------------- */
 
 static void copy_rows(real *to, const real *from, size_t stride, size_t rows, size_t width) {
-    for (size_t row = 0; row < rows; row++)
+    for (size_t row = 0; row < rows; row++) {
+        fetch_to_read(from + (row + ROWS_AHEAD) * stride, width);
         memcpy(to + row * width, from + row * stride, width * sizeof(real));
+    }
 }
 
 static void transpose_tiles(real *to, const real *from, size_t rows, size_t width) {
@@ -603,8 +605,11 @@ void attention_finish(const Place *at, int layer, int head) {
             memcpy(to + row * 3 * width + width, dk + row * w, w * sizeof(real));
         }
     }
-    for (size_t row = 0; row < length; row++)
-        memcpy(to + row * 3 * width + 2 * width, dv + row * d, d * sizeof(real));
+    for (size_t row = 0; row < length; row++) {
+        real *dv_to = to + row * 3 * width + 2 * width;
+        fetch_to_write(dv_to + ROWS_AHEAD * 3 * width, d);
+        memcpy(dv_to, dv + row * d, d * sizeof(real));
+    }
 
     if (encoding->scan_backward) {
         const size_t gates = (size_t)encoding->gates, stride = heads * gates;
