@@ -1,6 +1,7 @@
 #include "src/gemm.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #if defined(REAL_DOUBLE) || defined(NO_BLAS)
 #undef HAVE_ONEDNN
@@ -101,7 +102,7 @@ void gemm(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b
 #ifdef HAVE_LIBXSMM
     /* Behind whole panels of 64 columns LIBXSMM 1.17 (AVX-512) sums a last one of at most 16 in an
        order that depends on m and n; alone it sums it like every other. */
-    enum { PANEL = 64, LAST = 16 };
+    enum { LAST = 16 };
     const size_t panels = (n - 1) / PANEL * PANEL;
     if (panels && n - panels <= LAST) {
         gemm(m, panels, k, a, lda, b, ldb, beta, c, ldc);
@@ -127,6 +128,29 @@ void gemm_transposed(size_t m, size_t n, size_t k, const real *a, size_t lda, co
 #else
     plain(m, n, k, a, 1, lda, b, ldb, beta, c, ldc);
 #endif
+}
+
+void gemm_pack(real *to, const real *from, size_t k, size_t n) {
+    for (size_t first = 0; first < n; first += PANEL) {
+        const size_t columns = least(PANEL, n - first);
+        for (size_t p = 0; p < k; p++, to += columns)
+            memcpy(to, from + p * n + first, columns * sizeof(real));
+    }
+}
+
+void gemm_pack_transposed(real *to, const real *from, size_t k, size_t n) {
+    for (size_t first = 0; first < n; first += PANEL) {
+        const size_t columns = least(PANEL, n - first);
+        gemm_transpose(to + first * k, columns, from + first * k, k, columns, k);
+    }
+}
+
+void gemm_packed(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b, real beta,
+                 real *c, size_t ldc) {
+    for (size_t first = 0; first < n; first += PANEL) {
+        const size_t columns = least(PANEL, n - first);
+        gemm(m, columns, k, a, lda, b + first * k, columns, beta, c + first, ldc);
+    }
 }
 
 void gemm_transpose(real *to, size_t to_stride, const real *from, size_t from_stride, size_t rows,

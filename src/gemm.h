@@ -21,6 +21,20 @@ void gemm(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b
 void gemm_transposed(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b,
                      size_t ldb, real beta, real *c, size_t ldc);
 
+/* A right side that many products share, packed: panels of PANEL columns one behind the other, each
+   [k, PANEL], the last as narrow as what is left; k * n reals as before. The rows of a panel lie
+   side by side, so that they come into the cache one after the other and do not push each other
+   out, as rows do whose distance is a multiple of 4 KiB. */
+enum { PANEL = 64 };
+void gemm_pack(real *to, const real *from, size_t k, size_t n);
+
+/* The same of the transpose of from[n, k]. */
+void gemm_pack_transposed(real *to, const real *from, size_t k, size_t n);
+
+/* gemm with b packed. */
+void gemm_packed(size_t m, size_t n, size_t k, const real *a, size_t lda, const real *b, real beta,
+                 real *c, size_t ldc);
+
 /* to[columns, rows] = from[rows, columns] transposed. */
 void gemm_transpose(real *to, size_t to_stride, const real *from, size_t from_stride, size_t rows,
                     size_t columns);

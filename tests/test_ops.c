@@ -154,9 +154,27 @@ END_TEST
 
 enum { ROOM = 160 };
 
+typedef enum { PLAIN, TRANSPOSED, PACKED, PACKED_TRANSPOSE, PRODUCTS } Product;
+
+static void multiply(Product product, size_t m, size_t n, size_t k, const real *a, size_t lda,
+                     const real *b, size_t ldb, real beta, real *c, size_t ldc) {
+    if (product == PLAIN) gemm(m, n, k, a, lda, b, ldb, beta, c, ldc);
+    if (product == TRANSPOSED) gemm_transposed(m, n, k, a, lda, b, ldb, beta, c, ldc);
+    if (product < PACKED) return;
+    real *right = ALLOCATE(k * n, real), *packed = ALLOCATE(k * n, real);
+    for (size_t p = 0; p < k; p++)
+        for (size_t j = 0; j < n; j++)
+            right[product == PACKED ? p * n + j : j * k + p] = b[p * ldb + j];
+    (product == PACKED ? gemm_pack : gemm_pack_transposed)(packed, right, k, n);
+    gemm_packed(m, n, k, a, lda, packed, beta, c, ldc);
+    free(right);
+    free(packed);
+}
+
 /* c = (aᵀ or a) · b + beta * c against three loops. What lies between the rows of c and below them
    must stay as it is; beta 0 must not read c. */
-static void one_product(bool transposed, size_t m, size_t n, size_t k, real beta) {
+static void one_product(Product product, size_t m, size_t n, size_t k, real beta) {
+    const bool transposed = product == TRANSPOSED;
     const size_t rows = transposed ? m : gemm_rows(m);
     const size_t lda = (transposed ? m : k) + 5, ldb = n + 2, ldc = n + 3;
     real *a = random_reals((transposed ? k : rows) * lda, 1), *b = random_reals(k * ldb, 2);
@@ -164,10 +182,7 @@ static void one_product(bool transposed, size_t m, size_t n, size_t k, real beta
     memcpy(c, before, (rows + 1) * ldc * sizeof(real));
     for (size_t i = 0; i < rows && beta == 0; i++)
         for (size_t j = 0; j < n; j++) c[i * ldc + j] = (real)NAN;
-    if (transposed)
-        gemm_transposed(m, n, k, a, lda, b, ldb, beta, c, ldc);
-    else
-        gemm(m, n, k, a, lda, b, ldb, beta, c, ldc);
+    multiply(product, m, n, k, a, lda, b, ldb, beta, c, ldc);
     for (size_t i = 0; i <= rows; i++)
         for (size_t j = 0; j < ldc; j++) {
             if (i == rows || j >= n) {
@@ -187,14 +202,14 @@ static void one_product(bool transposed, size_t m, size_t n, size_t k, real beta
 }
 
 START_TEST(products) {
-    static const size_t sizes[] = {1, 3, 16, 17, 33, 100};
+    static const size_t sizes[] = {1, 3, 16, 17, 33, 100, 2 * PANEL + 2};
     gemm_start();
     for (size_t m = 0; m < COUNT(sizes); m++)
         for (size_t n = 0; n < COUNT(sizes); n++)
             for (size_t k = 0; k < COUNT(sizes); k++)
                 for (int beta = 0; beta <= 1; beta++)
-                    for (int transposed = 0; transposed <= 1; transposed++)
-                        one_product(transposed, sizes[m], sizes[n], sizes[k], (real)beta);
+                    for (int product = PLAIN; product < PRODUCTS; product++)
+                        one_product((Product)product, sizes[m], sizes[n], sizes[k], (real)beta);
 }
 END_TEST
 

@@ -16,6 +16,9 @@ enum { DROP_EMBEDDING = 0, DROP_ATTENTION = 1, DROP_MLP = 2 };
 static const real *weight(const Place *at, size_t offset) {
     return offset == NONE ? NULL : at->engine->model->values + offset;
 }
+static const real *packed(const Place *at, size_t offset) {
+    return at->engine->packed + offset;
+}
 static const real *transposed(const Place *at, size_t offset) {
     return at->engine->transposed + offset;
 }
@@ -87,7 +90,7 @@ void block_qkv_forward(const Place *at, int layer, size_t first, size_t rows) {
     norm(at, PHASE_LINEAR, y, acts->xhat1 + row * width, acts->inverse1 + row,
          acts->x + (at->local * engine->length_padded + first) * width, o->norm1_gain,
          o->norm1_bias, rows);
-    gemm(rows, 3 * width, width, y, width, weight(at, o->qkv), 3 * width, 0, qkv, 3 * width);
+    gemm_packed(rows, 3 * width, width, y, width, packed(at, o->qkv), 0, qkv, 3 * width);
     if (o->qkv_bias != NONE)
         bias_forward(qkv, weight(at, o->qkv_bias), rows, 3 * width, 3 * width);
     if (encoding->gate) {
@@ -109,7 +112,7 @@ void block_qkv_backward(const Place *at, int layer, size_t first, size_t rows, r
     const real *dqkv = acts->dqkv + here * 3 * width;
     norm_again(y, acts->xhat1 + row * width, weight(at, o->norm1_gain), weight(at, o->norm1_bias),
                rows, width);
-    gemm(rows, width, 3 * width, dqkv, 3 * width, transposed(at, o->qkv), width, 0, dy, width);
+    gemm_packed(rows, width, 3 * width, dqkv, 3 * width, transposed(at, o->qkv), 0, dy, width);
     place_wait(at, 0, PHASE_LINEAR_BACKWARD);
     /* forward: qkv = y · W + bias */
     gemm_transposed(width, 3 * width, rows, y, width, dqkv, 3 * width, 1, slot + o->qkv, 3 * width);
@@ -135,12 +138,12 @@ static void residual_forward(const Place *at, real *x, const real *in, size_t ch
                              size_t bias, uint64_t place, size_t first, size_t rows) {
     const size_t width = (size_t)at->engine->model->shape.width;
     if (!drops(at)) {
-        gemm(rows, width, channels, in, channels, weight(at, w), width, 1, x, width);
+        gemm_packed(rows, width, channels, in, channels, packed(at, w), 1, x, width);
         if (bias != NONE) bias_forward(x, weight(at, bias), rows, width, width);
         return;
     }
     real *out = at->scratch->dy;
-    gemm(rows, width, channels, in, channels, weight(at, w), width, 0, out, width);
+    gemm_packed(rows, width, channels, in, channels, packed(at, w), 0, out, width);
     if (bias != NONE) bias_forward(out, weight(at, bias), rows, width, width);
     drop(at, out, place, first, rows);
     for (size_t i = 0; i < rows * width; i++) x[i] += out[i];
@@ -177,7 +180,7 @@ void block_mlp_forward(const Place *at, int layer, size_t first, size_t rows) {
     real *y = at->scratch->y, *h = at->scratch->wide, *u = acts->u + row * mlp;
     norm(at, PHASE_LINEAR, y, acts->xhat2 + row * width, acts->inverse2 + row, x, o->norm2_gain,
          o->norm2_bias, rows);
-    gemm(rows, mlp, width, y, width, weight(at, o->up), mlp, 0, u, mlp);
+    gemm_packed(rows, mlp, width, y, width, packed(at, o->up), 0, u, mlp);
     if (o->up_bias != NONE) bias_forward(u, weight(at, o->up_bias), rows, mlp, mlp);
     gelu_forward(h, u, rows * mlp);
     residual_forward(at, x, h, mlp, o->down, o->down_bias, dropout_place(layer, DROP_MLP), first,
@@ -197,11 +200,11 @@ void block_mlp_backward(const Place *at, int layer, size_t first, size_t rows, r
         real *h = at->scratch->wide, *du = at->scratch->wide2;
         const real *u = acts->u + row * mlp;
         const real *dout = branch_gradient(at, dx, dropout_place(layer, DROP_MLP), first, rows);
-        gemm(rows, mlp, width, dout, width, transposed(at, o->down), mlp, 0, du, mlp);
+        gemm_packed(rows, mlp, width, dout, width, transposed(at, o->down), 0, du, mlp);
         gelu_backward(du, h, u, rows * mlp);
         norm_again(y, acts->xhat2 + row * width, weight(at, o->norm2_gain),
                    weight(at, o->norm2_bias), rows, width);
-        gemm(rows, width, mlp, du, mlp, transposed(at, o->up), width, 0, dy, width);
+        gemm_packed(rows, width, mlp, du, mlp, transposed(at, o->up), 0, dy, width);
         place_wait(at, 0, PHASE_LINEAR_BACKWARD);
         weight_backward(at, slot, o->down, o->down_bias, h, mlp, dout, rows);
         /* forward: u = y · W + bias */
@@ -213,7 +216,7 @@ void block_mlp_backward(const Place *at, int layer, size_t first, size_t rows, r
     }
     const real *dout = branch_gradient(at, dx, dropout_place(layer, DROP_ATTENTION), first, rows);
     real *d_o = acts->d_o + (at->local * engine->length_padded + first) * width;
-    gemm(rows, width, width, dout, width, transposed(at, o->out), width, 0, d_o, width);
+    gemm_packed(rows, width, width, dout, width, transposed(at, o->out), 0, d_o, width);
     place_wait(at, 1, PHASE_LINEAR_BACKWARD);
     weight_backward(at, slot, o->out, o->out_bias, acts->o + row * width, width, dout, rows);
     link_pass(at->link, 1);
@@ -238,8 +241,8 @@ void block_head(const Place *at, size_t first, size_t rows, real *slot) {
     norm(at, PHASE_LOSS, y, xhat, inverse,
          at->acts->x + (at->local * engine->length_padded + first) * width, model->final_gain,
          model->final_bias, rows);
-    gemm(rows, vocabulary, width, y, width, tied ? transposed(at, w) : weight(at, w), vocabulary, 0,
-         logits, stride);
+    gemm_packed(rows, vocabulary, width, y, width, tied ? transposed(at, w) : packed(at, w), 0,
+                logits, stride);
     for (size_t row = 0; out->logits && row < rows; row++)
         memcpy(out->logits + (token + row) * vocabulary, logits + row * stride,
                vocabulary * sizeof(real));
@@ -254,8 +257,8 @@ void block_head(const Place *at, size_t first, size_t rows, real *slot) {
     loss_backward(logits, batch->targets + token, batch->scored + token, (real)engine->weight, rows,
                   vocabulary, stride);
     real *dy = scratch->dy;
-    gemm(rows, width, vocabulary, logits, stride, tied ? weight(at, w) : transposed(at, w), width,
-         0, dy, width);
+    gemm_packed(rows, width, vocabulary, logits, stride,
+                tied ? packed(at, w) : transposed(at, w), 0, dy, width);
     real *dx = engine->dx + (at->item * engine->length_padded + first) * width;
     memset(dx, 0, rows * width * sizeof(real));
     place_wait(at, 0, PHASE_LOSS);

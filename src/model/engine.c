@@ -139,21 +139,21 @@ static void make_tables(Engine *engine) {
     engine->tables_of = engine->plain ? engine->batch.length : 0;
 }
 
-/* Every matrix once transposed, so that no product of backward has its right side transposed. */
-static void transpose_weights(Engine *engine) {
+/* Every matrix once as products read it: packed, and for those of backward the transpose. */
+static void pack_weights(Engine *engine) {
     const Model *model = engine->model;
-    if (!engine->training && model->output != NONE) return;
-    const size_t count =
-        engine_divides(engine, "weights, transposed", (size_t)model->parameter_count);
+    const size_t count = engine_divides(engine, "weights, packed", (size_t)model->parameter_count);
 #pragma omp parallel for schedule(dynamic, 1)
     for (size_t i = 0; i < count; i++) {
         const Parameter *p = &model->parameters[i];
-        const bool wanted = p->rank == 2 && p->encoding_index < 0 &&
-                            (p->offset == model->embedding ? model->output == NONE
-                                                           : engine->training);
-        if (wanted)
-            gemm_transpose(engine->transposed + p->offset, p->dims[0], model->values + p->offset,
-                           p->dims[1], p->dims[0], p->dims[1]);
+        const bool embedding = p->offset == model->embedding;
+        if (p->rank != 2 || p->encoding_index >= 0 || (embedding && model->output != NONE)) continue;
+        const real *from = model->values + p->offset;
+        /* a tied output is the transpose of the embedding in forward, the embedding in backward */
+        if (engine->training || !embedding)
+            gemm_pack(engine->packed + p->offset, from, p->dims[0], p->dims[1]);
+        if (engine->training || embedding)
+            gemm_pack_transposed(engine->transposed + p->offset, from, p->dims[1], p->dims[0]);
     }
 }
 
@@ -589,7 +589,7 @@ void engine_begin(Engine *engine, const Batch *batch, const ModelOutput *output,
     layout_take(engine, batch, training);
     engine->output = *output;
     make_tables(engine);
-    transpose_weights(engine);
+    pack_weights(engine);
 }
 
 static void run(Engine *engine) {

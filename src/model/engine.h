@@ -163,7 +163,8 @@ struct Engine {
     real *unit_parameters;   /* [sharers][heads][groups][reals from encoding_from], BIAS_SCORE */
     real *head_parameters;   /* [heads][the same] */
     size_t encoding_from;    /* the encoding's parameters are values[encoding_from …] */
-    real *transposed;        /* [model->count] every matrix, transposed, at its own offset */
+    real *packed;            /* [model->count] every matrix as a right side, at its own offset */
+    real *transposed;        /* [model->count] the same of its transpose */
     real *dx;                /* [rows of the batch, width] */
 
     EngineLoop loops[ENGINE_LOOPS];

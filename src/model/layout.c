@@ -173,6 +173,7 @@ static void lay(Engine *engine, Arena *arena) {
         Pack unused;
         lay_pack(engine, arena, engine->packs ? &engine->packs[pair] : &unused);
     }
+    engine->packed = ARENA_TAKE(arena, model->count, real);
     engine->transposed = ARENA_TAKE(arena, model->count, real);
     if (!engine->training) return;
     engine->slots = ARENA_TAKE(arena, SLOTS * model->count, real);
