@@ -804,7 +804,8 @@ static double train(Made *m, int steps, double rate) {
     return loss;
 }
 
-/* A model learns one batch of random tokens by heart; with a rate of 0 nothing moves. */
+/* A model learns one batch of random tokens by heart; with a rate of 0 nothing moves. The rate is
+   one at which the loss falls steadily: at three times as much roundings decide what is learned. */
 START_TEST(learns_a_batch_by_heart) {
     const Encoding *encoding = tested_encoding((size_t)_i);
     const Case c = {
@@ -815,10 +816,10 @@ START_TEST(learns_a_batch_by_heart) {
     gemm_start();
     omp_set_num_threads(1);
     Made m = make(&c, encoding, NULL);
-    const double first = train(&m, 0, 0), still = train(&m, 3, 0), last = train(&m, 300, 0.01);
+    const double first = train(&m, 0, 0), still = train(&m, 3, 0), last = train(&m, 300, 0.003);
     ck_assert_msg(first > 1, "%s: the loss starts at %g", m.name, first);
     ck_assert_msg(still == first, "%s: rate 0 moved the loss from %g to %g", m.name, first, still);
-    ck_assert_msg(last < 0.05, "%s: loss %g after 300 steps", m.name, last);
+    ck_assert_msg(last < 0.01, "%s: loss %g after 300 steps", m.name, last);
     unmake(&m);
 }
 END_TEST

@@ -2,6 +2,13 @@
 
 #include "src/simd.h"
 
+/* Is one of LANES reals not below `top`? */
+static bool any_from(const real *p, real top) {
+    bool any = false;
+    for (size_t c = 0; c < LANES; c++) any |= p[c] >= top;
+    return any;
+}
+
 void loss_forward(real *logits_to_p, real *loss, int32_t *answer, const int32_t *targets,
                   size_t rows, size_t vocabulary, size_t stride) {
     for (size_t row = 0; row < rows; row++) {
@@ -13,6 +20,7 @@ void loss_forward(real *logits_to_p, real *loss, int32_t *answer, const int32_t 
         if (rest) highest = lanes_most(lanes_load_part(p + whole, rest, lowest), highest);
         const real top = lanes_greatest(highest);
         size_t best = 0;
+        while (best + LANES < vocabulary && !any_from(p + best, top)) best += LANES;
         while (best + 1 < vocabulary && !(p[best] >= top)) best++;
         answer[row] = (int32_t)best;
 
