@@ -147,7 +147,8 @@ static void pack_weights(Engine *engine) {
     for (size_t i = 0; i < count; i++) {
         const Parameter *p = &model->parameters[i];
         const bool embedding = p->offset == model->embedding;
-        if (p->rank != 2 || p->encoding_index >= 0 || (embedding && model->output != NONE)) continue;
+        if (p->rank != 2 || p->encoding_index >= 0) continue;
+        if (embedding && model->output != NONE) continue;
         const real *from = model->values + p->offset;
         /* a tied output is the transpose of the embedding in forward, the embedding in backward */
         if (engine->training || !embedding)
