@@ -130,6 +130,7 @@ static inline Lanes lanes_exp2(Lanes x) {
     for (int lane = 0; lane < LANES; lane++) x[lane] = exp2(x[lane]);
     return x;
 #else
+    typedef uint32_t Exponents __attribute__((vector_size(64))); /* dead lanes may wrap around */
     const Lanes magic = lanes_all(12582912.0F); /* 1.5 * 2^23: adding it rounds to an integer */
     IntLanes dead = x < lanes_all(-126.0F); /* whatever comes of these is cleared in the end */
     x = lanes_least(lanes_all(127.0F), x);
@@ -142,7 +143,7 @@ static inline Lanes lanes_exp2(Lanes x) {
     p = p * f + 2.402264791363012e-1F;
     p = p * f + 6.931472028550421e-1F;
     p = p * f + 1.0F;
-    p = (Lanes)((IntLanes)p + ((IntLanes)rounded << 23));
+    p = (Lanes)((Exponents)p + ((Exponents)rounded << 23));
     return (Lanes)((IntLanes)p & ~dead);
 #endif
 }
